@@ -33,6 +33,10 @@ impl Transmitter<BenchFrame> for Recycler {
     fn control(&mut self, _start: Nanos, _frame: &ControlFrame) {
         self.control += 1;
     }
+
+    fn announcement(&mut self, _start: Nanos, _frame: &[u8]) {
+        self.control += 1;
+    }
 }
 
 impl Links<BenchFrame> for Recycler {

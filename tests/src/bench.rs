@@ -64,6 +64,10 @@ impl Transmitter<TestFrame> for Recorder<'_> {
         let frame = TestFrame::new(frame.bytes().to_vec());
         self.sent.push(Sent { start, frame, control: true });
     }
+
+    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
+        self.sent.push(Sent { start, frame: TestFrame::new(frame.to_vec()), control: true });
+    }
 }
 
 /// The links of a bench during [`Shard::ingress`].

@@ -19,7 +19,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Runtime;
 use crate::table::{at, list, or, values};
 use crate::value::{Mode, Name};
-use crate::{defaults, device, emulation, memory, runtime, themis};
+use crate::{defaults, device, emulation, link_agent, memory, runtime, themis};
 
 /// The settings that a file describes.
 pub(crate) struct Built {
@@ -43,13 +43,15 @@ pub(crate) fn build(
     let forwarding = forwarding(document, problems);
     let forwarding_resolved = !problems.has_errors();
     let cell_occupancy = document.buffer().cell_occupancy();
-    let builder = Builder { problems, cell_occupancy, ports: document.ports(), directory };
+    let builder = Builder { problems, name, cell_occupancy, ports: document.ports(), directory };
     let mut ports = Vec::new();
     let mut links = Vec::new();
     let mut emulations = Vec::new();
     for (index, decl) in document.ports().iter().enumerate() {
-        let (link, emulation) = builder.link(decl)?;
-        ports.push(builder.port(index, decl, &link)?);
+        let (mut link, emulation) = builder.link(decl)?;
+        let port = builder.port(index, decl, &link)?;
+        link.willing = decl.lldp.as_ref().map(|it| link_agent::willing(it, &port)).unwrap_or_default();
+        ports.push(port);
         links.push(link);
         emulations.push(emulation);
     }

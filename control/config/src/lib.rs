@@ -22,6 +22,7 @@ mod headroom;
 mod keys;
 mod lateness;
 mod link;
+mod link_agent;
 mod link_delay;
 mod load;
 mod lscc;

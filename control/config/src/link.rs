@@ -1,7 +1,7 @@
 //! The link of a port.
 
 use switch::program::PortSettings;
-use units::{BitRate, Distance, Interval};
+use units::{BitRate, Distance, Interval, PrioritySet};
 
 use crate::headroom::HeadroomTerms;
 
@@ -16,6 +16,8 @@ pub struct Link {
     pub senders: Senders,
     /// The bounds within which a measured delay takes the place of `distance`; `None` if it does not.
     pub delay: Option<DelayBounds>,
+    /// The lossless priorities that the neighbour may turn off and on again by DCBX.
+    pub willing: PrioritySet,
 }
 
 /// The delays, one way, that a measurement of a link is believed to have.

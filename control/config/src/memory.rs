@@ -5,6 +5,7 @@ use core::fmt;
 use switch::ControlFrame;
 use switch::program::{BufferSettings, Packing, PortSettings, Settings};
 use units::{Bytes, Cells, Interval, PortId, WireBytes};
+use wire::lldp::LONGEST_EMITTED;
 
 use crate::headroom::grouped;
 use crate::runtime::{Device, Emulation, Runtime};
@@ -15,7 +16,7 @@ const MBUF_HEADROOM: u64 = 128;
 /// Further bytes of an mbuf: 128 of its own, 64 of the pool, and up to 64 of padding that spreads mbufs over memory
 /// channels.
 const MBUF_OVERHEAD: u64 = 128 + 64 + 64;
-/// Bytes of the longest control frame.
+/// Bytes of the longest control frame but an announcement of LLDP.
 const CONTROL: u64 = ControlFrame::CAPACITY as u64;
 /// Bytes that drivers add to the longest frame: FCS, two VLAN tags, and virtio's header of 16 bytes.
 const DRIVER_ROOM: u64 = 4 + 2 * 4 + 16;
@@ -122,6 +123,11 @@ fn cores(runtime: &Runtime) -> u64 {
     (if stated > 0 { stated.min(devices) } else { devices }).max(1) as u64
 }
 
+/// Bytes of the longest control frame of `ports`.
+fn longest_control(ports: &[PortSettings]) -> u64 {
+    if ports.iter().any(|port| port.link_agent.is_some()) { LONGEST_EMITTED as u64 } else { CONTROL }
+}
+
 /// The mbufs of a gateway, by the places that may all hold some at once, and their memory.
 ///
 /// A frame arrives in one mbuf with a single segment, because some drivers cannot chain mbufs. All ports share a
@@ -143,6 +149,8 @@ pub struct MemorySum {
     pub links: Vec<OnLink>,
     /// The number of worker cores. If they are not stated, one for each device.
     pub cores: u64,
+    /// Bytes of the longest control frame.
+    longest_control: u64,
     layout: Layout,
 }
 
@@ -202,6 +210,7 @@ impl MemorySum {
             transmit_rings: devices().map(|device| u64::from(device.transmit_descriptors)).sum(),
             links: links.collect(),
             cores: cores(runtime),
+            longest_control: longest_control(&settings.ports),
             layout: Layout::new(&settings.ports, &runtime.devices),
         }
     }
@@ -221,7 +230,7 @@ impl MemorySum {
 
     /// Room of an mbuf for a control frame, including the room in front of it.
     pub fn control_room(&self) -> Bytes {
-        self.layout.front + Bytes(CONTROL)
+        self.layout.front + Bytes(self.longest_control)
     }
 
     /// The longest frame that an mbuf holds.

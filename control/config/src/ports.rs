@@ -6,7 +6,7 @@ use switch::program::{
     AdaptiveEcn, Classification, DynamicThreshold, FlowControl, GroupSettings, LosslessGroup, LossyQueue,
     PfcSettings, PortSettings, QueueSettings, RateLimit, Red, Scheduling, Threshold,
 };
-use units::{Bytes, PauseQuanta, Priority};
+use units::{Bytes, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 
 use crate::headroom::HeadroomSum;
@@ -23,11 +23,15 @@ use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
 use crate::value::{Length, Name, PauseWish, SchedulingWord, SizeWish};
-use crate::{defaults, emulation, fast_cnp, flow_control, link_delay, lscc, supplement, themis, watchdog};
+use crate::{
+    defaults, emulation, fast_cnp, flow_control, link_agent, link_delay, lscc, supplement, themis, watchdog,
+};
 
 /// Builds ports.
 pub(crate) struct Builder<'a> {
     pub problems: &'a Problems<'a>,
+    /// The name of the gateway.
+    pub name: &'a str,
     pub cell_occupancy: f64,
     /// All ports of the file.
     pub ports: &'a [PortDecl],
@@ -48,7 +52,16 @@ impl Builder<'_> {
         let delay = decl.link_delay.as_ref().and_then(|it| link_delay::bounds(it, distance, self.problems));
         // Until the link is measured, it may be as long as the bounds allow.
         let distance = distance.or(delay.map(|bounds| emulation::reach(bounds.most)));
-        Some((Link { distance, interface_delay: decl.interface_delay(), senders, delay }, emulation))
+        Some((
+            Link {
+                distance,
+                interface_delay: decl.interface_delay(),
+                senders,
+                delay,
+                willing: PrioritySet::EMPTY,
+            },
+            emulation,
+        ))
     }
 
     /// Builds the port, and notes its problems.
@@ -77,6 +90,7 @@ impl Builder<'_> {
             fast_cnp: None,
             watchdog: None,
             link_delay: decl.link_delay.as_ref().map(link_delay::build),
+            link_agent: None,
             int: decl.int(),
         };
         port.flow_control = flow_control::build(decl, &port, link, self.ports, self.problems)?;
@@ -99,6 +113,12 @@ impl Builder<'_> {
         port.pfc.obey = port.lossless();
         self.pfc(decl.pfc(), &mut port);
         port.watchdog = watchdog::build(decl.watchdog.as_ref(), &port, link);
+        if let Some(declared) = &decl.lldp {
+            link_agent::check(declared, &port, self.problems);
+            let first = self.ports.first().and_then(|it| it.mac.as_ref());
+            let first = first.map_or_else(|| default_mac(0), |mac| mac.value);
+            port.link_agent = Some(Box::new(link_agent::build(declared, &port, self.name, first)));
+        }
         Some(port)
     }
 
@@ -261,6 +281,7 @@ pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link)
             place: Place::default(),
         }),
         link_delay: link_delay::in_force(port, link),
+        lldp: link_agent::in_force(port, link),
         lscc: port.lscc.as_ref().map(|it| lscc::in_force(it, &link.senders)),
         themis: port.themis.as_ref().map(themis::in_force),
         supplement: port.supplement.as_ref().map(supplement::in_force),

@@ -92,6 +92,7 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
         }
         E::WatchdogTime { port, .. } => key(port, &["watchdog"]),
         E::LinkDelayInterval { port, .. } => key(port, &["link_delay"]),
+        E::LinkAgentTimes { port, .. } => key(port, &["lldp"]),
         E::GroupAddress { port } => key(port, &["mac"]),
         E::XonAboveXoff { port, priority, .. } => group(port, priority, &["xon", "xoff", "dynamic_th"]),
         E::XoffWithinReserved { port, priority, .. } => {

@@ -14,6 +14,7 @@ const SUPPLEMENT: &str = "[port.supplement]\nthreshold = \"10MB\"\n";
 const THINNING: &str = "[port.supplement]\nthreshold = \"none\"\nthinning = \"100us\"\n";
 const FAST_CNP: &str = "[port.fast_cnp]\naccept = true\n";
 const LINK_DELAY: &str = "[port.link_delay]\n";
+const LLDP: &str = "[port.lldp]\n";
 
 /// The errors of a gateway whose long port has `flow_control` and the tables in `schemes`; empty if it is valid.
 fn errors(flow_control: &str, schemes: &[&str]) -> String {
@@ -29,7 +30,7 @@ fn errors(flow_control: &str, schemes: &[&str]) -> String {
 
 #[test]
 fn each_scheme_that_notifies_senders_goes_with_each_flow_control() {
-    let valid: [&[&str]; 9] = [
+    let valid: [&[&str]; 10] = [
         &[],
         &[LSCC],
         &[LSCC, DIRECT_INT],
@@ -37,6 +38,7 @@ fn each_scheme_that_notifies_senders_goes_with_each_flow_control() {
         &[SUPPLEMENT],
         &[FAST_CNP],
         &[LINK_DELAY],
+        &[LLDP],
         // The one answers marks, the other slows flows down or thins CNPs.
         &[LSCC, THEMIS, WITHOUT_CNPS],
         &[THEMIS, THINNING],

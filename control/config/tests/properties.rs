@@ -297,6 +297,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             fast_cnp: None,
             watchdog,
             link_delay: None,
+            link_agent: None,
             int: int && LinkRate::of(rate).is_some(),
         };
         port.pfc.obey = port.lossless();
@@ -305,7 +306,16 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
         // A distance would hold the headroom to what it needs, so only where nothing is lossless.
         let distance = port.lossless().is_empty().then_some(Distance(80_000));
         let senders = if port.lscc.is_some() { senders } else { Senders::default() };
-        (port, Link { distance, interface_delay: Interval(interface_delay), senders, delay: None })
+        (
+            port,
+            Link {
+                distance,
+                interface_delay: Interval(interface_delay),
+                senders,
+                delay: None,
+                willing: Default::default(),
+            },
+        )
     })
 }
 

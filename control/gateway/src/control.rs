@@ -21,6 +21,7 @@ use crate::event::Event;
 use crate::journal::Journal;
 use crate::lateness::{Late, Lateness};
 use crate::line::Line;
+use crate::link_agent::LinkAgents;
 use crate::link_delay::{Change, LinkDelays};
 use crate::look::Looks;
 use crate::socket::{Request, Response};
@@ -39,13 +40,15 @@ pub struct Control<L> {
     pub started_as: Gateway,
     /// The configuration as loaded from its file.
     pub configured: Gateway,
-    /// The configuration in force: `configured`, with headroom for links of the measured delays, and room for workers that
+    /// The configuration in force: `configured`, with the PFC that neighbours have negotiated, headroom for links of the measured delays, and room for workers that
     /// are later than configured.
     pub gateway: Gateway,
     /// The observed lateness of workers.
     pub lateness: Lateness,
     /// The measured delays of links.
     pub link_delays: LinkDelays,
+    /// The neighbours of ports, and what they have changed.
+    pub link_agents: LinkAgents,
     /// A pending configuration, and the late ports it is for. It waits until the frames in the shared pool
     /// fit its smaller pool.
     pub widening: Option<(Gateway, Vec<Late>)>,
@@ -217,6 +220,7 @@ impl<L: Line> Control<L> {
             reloads: self.reloads,
             memory: (self.memory)(),
             covered_delays: self.covered_delays(),
+            negotiated: self.link_agents.reports(&self.configured, &self.gateway),
             ledger: &self.ledger,
             workers: Vec::new(),
         };
@@ -229,7 +233,8 @@ impl<L: Line> Control<L> {
         let stall = self.configured.runtime.control.stall;
         let mut late = self.lateness.look(&self.crew.members, &self.gateway, stall);
         let changes = self.see_link_delays();
-        if self.lateness.is_raised() || !changes.is_empty() {
+        let negotiated = self.see_neighbours();
+        if self.lateness.is_raised() || !changes.is_empty() || negotiated {
             let wider = self.wanted();
             self.link_delays.tell(&changes, &wider, Instant::now());
             if wider.program.settings() != self.gateway.program.settings() {
@@ -246,7 +251,21 @@ impl<L: Line> Control<L> {
 
     /// The configuration that should be in force.
     fn wanted(&mut self) -> Gateway {
-        self.lateness.cover(&self.link_delays.apply(&self.configured), &self.gateway)
+        let negotiated = self.link_agents.apply(&self.configured);
+        self.lateness.cover(&self.link_delays.apply(&negotiated), &self.gateway)
+    }
+
+    /// Judges what neighbours announce, now and then. Returns whether the PFC of a port is to change.
+    fn see_neighbours(&mut self) -> bool {
+        let now = Instant::now();
+        if !self.link_agents.is_due(&self.configured, now) {
+            return false;
+        }
+        let heard = |seen: Option<Box<Inspection>>| seen?.port.link_agent;
+        let heard: Vec<_> = self.crew.inspect().into_iter().map(heard).collect();
+        let changes = self.link_agents.see(&heard, &self.configured, now);
+        self.link_agents.tell(&heard, &self.gateway, now);
+        changes
     }
 
     /// Judges what the workers have measured, now and then. Returns the ports whose headroom is to change.

@@ -103,6 +103,22 @@ impl WireDevice {
         self.control_queue.clone()
     }
 
+    /// Puts a frame behind the control frames that wait.
+    fn urge(&mut self, frame: &[u8]) {
+        let Some(frame) = self.pool.frame(frame) else {
+            self.counters.control_lost += 1;
+            return;
+        };
+        if self.urgent.len() == URGENT {
+            // Drop a notification first, as it can be spared, or else the oldest pause, which newer ones
+            // supersede.
+            let oldest = self.urgent.iter().position(|waiting| !is_mac_control(waiting)).unwrap_or(0);
+            self.urgent.remove(oldest);
+            self.counters.control_lost += 1;
+        }
+        self.urgent.push(frame);
+    }
+
     /// Sends the control frames; returns whether all have left.
     #[cold]
     fn flush_urgent(&mut self) -> bool {
@@ -136,18 +152,11 @@ impl Device for WireDevice {
     }
 
     fn transmit_control(&mut self, frame: &ControlFrame) {
-        let Some(frame) = self.pool.frame(frame.bytes()) else {
-            self.counters.control_lost += 1;
-            return;
-        };
-        if self.urgent.len() == URGENT {
-            // Drop a notification first, as it can be spared, or else the oldest pause, which newer ones
-            // supersede.
-            let oldest = self.urgent.iter().position(|waiting| !is_mac_control(waiting)).unwrap_or(0);
-            self.urgent.remove(oldest);
-            self.counters.control_lost += 1;
-        }
-        self.urgent.push(frame);
+        self.urge(frame.bytes());
+    }
+
+    fn transmit_announcement(&mut self, frame: &[u8]) {
+        self.urge(frame);
     }
 
     #[inline]

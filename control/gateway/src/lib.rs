@@ -32,6 +32,7 @@ mod lateness;
 #[cfg(feature = "dpdk")]
 mod line;
 #[cfg(feature = "dpdk")]
+mod link_agent;
 mod link_delay;
 #[cfg(feature = "dpdk")]
 mod links;

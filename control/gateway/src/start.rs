@@ -30,6 +30,7 @@ use crate::event::Event;
 use crate::journal::Journal;
 use crate::lateness::{self, Lateness};
 use crate::line::{DpdkLine, Line, SEEK_SERVER};
+use crate::link_agent::LinkAgents;
 use crate::link_delay::LinkDelays;
 use crate::look::Looks;
 use crate::memory::{self, Buffers};
@@ -98,6 +99,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         gateway,
         lateness,
         link_delays: LinkDelays::new(ports),
+        link_agents: LinkAgents::new(ports),
         widening: None,
         drawn_seed,
         hash_key,

@@ -9,6 +9,7 @@ pub mod explain;
 pub mod health;
 mod interval;
 pub mod metrics;
+mod neighbours;
 mod observation;
 mod period;
 mod runtime;
@@ -18,6 +19,9 @@ pub mod table;
 pub mod tables;
 
 pub use interval::Restarted;
+pub use neighbours::{
+    MismatchReport, NegotiatedReport, NeighbourEtsReport, NeighbourPfcReport, NeighbourReport, numbers,
+};
 pub use observation::{Observation, ObservedPort, ObservedWorker};
 pub use period::{Period, PortPeriod, PriorityPeriod};
 pub use runtime::{PerFrame, ProfileCounts, ProfileReport, ProfileStageReport, RuntimeReport};

@@ -1,5 +1,6 @@
 //! Observations of the control thread, and the snapshot that it makes of them.
 
+use crate::neighbours::{NegotiatedReport, NeighbourReport};
 use crate::runtime::RuntimeReport;
 use crate::snapshot::{
     ControlReport, CoveredDelayReport, DeviceReport, EcnReport, EmulationReport, FORMAT, HardwareReport,
@@ -32,6 +33,8 @@ pub struct Observation<'a> {
     pub memory: MemoryReport,
     /// The delay that the headroom of each port covers, where a measured one may set it, in the order of ports.
     pub covered_delays: Vec<Option<CoveredDelayReport>>,
+    /// What the neighbour of each port has changed of its PFC, where one may, in the order of ports.
+    pub negotiated: Vec<Option<NegotiatedReport>>,
     /// The charges of the buffer.
     pub ledger: &'a Ledger,
     /// The workers.
@@ -157,6 +160,8 @@ fn port_report(settings: &Settings, seen: &ObservedPort<'_>, all: &Observation<'
         device: seen.device.clone(),
         counters: device_report(device, drained.frames, seen.hardware),
         covered_delay: all.covered_delays.get(seen.port.index()).copied().flatten(),
+        negotiated: all.negotiated.get(seen.port.index()).cloned().flatten(),
+        neighbours: NeighbourReport::of_port(of_port, look),
         emulation: seen.emulated.then(|| emulation_report(emulation)),
         now: FiguresReport::now(of_port, look),
         levels: Priority::all().map(|priority| levels(of_port, look, priority)).collect(),

@@ -1,5 +1,6 @@
 //! The state of a running gateway at one instant, as plain data. `docs/show.md` explains every key.
 
+use crate::neighbours::{NegotiatedReport, NeighbourReport};
 use crate::runtime::RuntimeReport;
 use report::{
     Count, DelayReport, FiguresReport, Listed, Name, PoolsReport, PortReport, StalledQueueReport,
@@ -137,6 +138,12 @@ pub struct WirePortReport {
     pub counters: DeviceReport,
     /// The delay that its headroom covers; `None` unless a measured one may set it.
     pub covered_delay: Option<CoveredDelayReport>,
+    /// What the neighbour has changed of its PFC; `None` unless a neighbour may.
+    #[serde(default)]
+    pub negotiated: Option<NegotiatedReport>,
+    /// Its neighbours, as LLDP knows them.
+    #[serde(default)]
+    pub neighbours: Vec<NeighbourReport>,
     /// The counters of the emulated link behind the port, if there is one.
     pub emulation: Option<EmulationReport>,
     /// The current figures of [`switch::figure::LISTS`], beside the other keys. A list whose owner does not run on

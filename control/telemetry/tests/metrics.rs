@@ -6,7 +6,8 @@ mod common;
 
 use common::{
     assert_golden, in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge, snapshot_of_credits,
-    snapshot_of_early_pauses, snapshot_of_link_delay, snapshot_of_port_grants, snapshot_of_relays,
+    snapshot_of_early_pauses, snapshot_of_link_delay, snapshot_of_neighbours, snapshot_of_port_grants,
+    snapshot_of_relays,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use switch::DropReason;
@@ -195,6 +196,7 @@ fn gateways_with_every_scheme_and_a_bridge_have_every_metric() {
         snapshot_of_port_grants(),
         snapshot_of_relays(),
         snapshot_of_link_delay(),
+        snapshot_of_neighbours(),
     ];
     let snapshots = [snapshot(), snapshot_of_bridge()].into_iter().chain(schemes);
     let page: String = snapshots.map(|snapshot| metrics::encode(&snapshot)).collect();

@@ -5,7 +5,8 @@
 mod common;
 
 use common::{
-    assert_golden, gateway, in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge, snapshot_of_credits,
+    assert_golden, gateway, in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge,
+    snapshot_of_credits, snapshot_of_neighbours,
 };
 use switch::figure::LISTS;
 use telemetry::{Snapshot, View, of_port, render};
@@ -62,6 +63,17 @@ fn a_bridge_shows_what_the_stations_of_each_port_changed_and_what_it_refused() {
     let docs = std::fs::read_to_string(in_crate("../../docs/show.md")).unwrap();
     assert!(docs.contains(&format!("```text\nBRIDGE{table}\n```\n")), "{page}");
     assert!(!render(&common::snapshot(), View::Ports, None).unwrap().contains("BRIDGE"), "there is none");
+}
+
+#[test]
+fn a_neighbour_is_shown_with_each_difference_and_what_it_has_negotiated() {
+    let snapshot = snapshot_of_neighbours();
+    let page = render(&snapshot, View::Neighbours, None).unwrap();
+    assert_golden("show-a-neighbour.txt", &page);
+    let docs = std::fs::read_to_string(in_crate("../../docs/show.md")).unwrap();
+    assert!(docs.contains(&format!("```text\n{}\n```\n", page.trim_end())), "{page}");
+    let json = serde_json::to_string(&snapshot).unwrap();
+    assert_eq!(serde_json::from_str::<Snapshot>(&json).unwrap(), snapshot);
 }
 
 #[test]

@@ -131,4 +131,10 @@ impl<W: CaptureSink> Transmitter<OwnedFrame> for Output<W> {
         self.control.count(frame.length());
         self.write(start, frame.bytes(), frame.length());
     }
+
+    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
+        let length = Bytes(frame.len() as u64);
+        self.control.count(length);
+        self.write(start, frame, length);
+    }
 }

@@ -12,7 +12,7 @@ use core::net::IpAddr;
 use units::{Bytes, Priority};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Dscp, Ecn};
-use wire::{grants, ipv4, ipv6, ptp, vlan};
+use wire::{grants, ipv4, ipv6, lldp, ptp, vlan};
 
 /// The network layer of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl Descriptor {
     }
 
     /// Whether the frame, with these `headers`, is between the two ends of its link, and never forwarded: MAC control,
-    /// grants, or gPTP.
+    /// grants, gPTP, or LLDP where the port has a link agent.
     #[inline(always)]
     pub fn is_control(&self, headers: &[u8]) -> bool {
         match self.ether_type {
@@ -136,6 +136,7 @@ impl Descriptor {
             // Behind a VLAN tag it is still never forwarded.
             grants::ETHER_TYPE => is_for(grants::DESTINATION, headers),
             EtherType::PTP => is_for(ptp::DESTINATION, headers),
+            EtherType::LLDP => is_for(lldp::DESTINATION, headers),
             _ => false,
         }
     }

@@ -27,6 +27,7 @@ mod hash;
 mod histogram;
 mod ingress;
 mod ledger;
+pub mod link_agent;
 pub mod link_delay;
 pub mod program;
 mod queue;

@@ -42,8 +42,8 @@ reasons! {
         InvalidSource = "invalid_source",
         /// A link-local group address (IEEE 802.1Q table 8-1), which no bridge forwards.
         LinkLocal = "link_local",
-        /// A MAC control frame of an unknown opcode, or a malformed one; a malformed grant frame
-        /// or message of peer delay.
+        /// A MAC control frame of an unknown opcode, or a malformed one; a malformed grant frame,
+        /// message of peer delay or LLDPDU.
         MalformedControl = "malformed_control",
         /// A rate feedback message that came in through a port without LSCC.
         ForeignFeedback = "foreign_feedback",
@@ -124,6 +124,8 @@ reasons! {
         Grants = "grants",
         /// A message of peer delay (IEEE 802.1AS), taken or not.
         PeerDelay = "peer_delay",
+        /// An LLDPDU at a port with a link agent, read or not.
+        Lldp = "lldp",
         /// A rate feedback message of LSCC, accepted or not.
         RateFeedback = "rate_feedback",
         /// A CNP from the far side that follows another one of its flow too soon to be passed on.

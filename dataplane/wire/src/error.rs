@@ -74,6 +74,8 @@ pub enum Protocol {
     Tcp,
     /// Message of the Precision Time Protocol.
     Ptp,
+    /// Link layer discovery protocol data unit.
+    Lldp,
 }
 
 impl fmt::Display for Protocol {
@@ -101,6 +103,7 @@ impl fmt::Display for Protocol {
             Self::DirectInt => "direct in-band telemetry",
             Self::Tcp => "TCP",
             Self::Ptp => "PTP",
+            Self::Lldp => "LLDP",
         })
     }
 }

@@ -24,6 +24,7 @@ pub mod int;
 pub mod ip;
 pub mod ipv4;
 pub mod ipv6;
+pub mod lldp;
 pub mod mac_control;
 pub mod pause;
 pub mod pfc;

@@ -17,6 +17,9 @@ pub static SOFT_ROCE: &[u8] = include_bytes!("../../../tests/data/captures/rxe-c
 /// A request, its response and the follow-up between two `ptp4l`.
 pub static PDELAY: &[u8] = include_bytes!("../../../tests/data/captures/pdelay-ptp4l.pcap");
 
+/// Two frames of `lldpd` with TLVs of DCBX, the second one as it shuts down, and two of `lldpad`: willing, and not.
+pub static LLDP: &[u8] = include_bytes!("../../../tests/data/captures/lldp.pcap");
+
 /// The indices of the frames in [`VECTORS`].
 pub const VECTOR_CNP: usize = 0;
 pub const VECTOR_WRITE: usize = 1;

@@ -20,6 +20,9 @@ pub trait Device {
     /// Queues a control frame to send, ahead of all waiting data. If there is no buffer, it counts as lost.
     fn transmit_control(&mut self, frame: &ControlFrame);
 
+    /// Queues an announcement, which is longer than a control frame, as one of these.
+    fn transmit_announcement(&mut self, frame: &[u8]);
+
     /// Hands as many waiting frames to the hardware as it takes. Called in every turn while the link is up,
     /// mostly with nothing waiting.
     fn flush(&mut self);

@@ -226,6 +226,8 @@ impl Transmitter<TestFrame> for Link {
     }
 
     fn control(&mut self, _: Nanos, _: &ControlFrame) {}
+
+    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 /// The core of port A: admits `frames` frames one by one, then inspects its group.
@@ -340,6 +342,8 @@ impl Device for Silence {
     fn transmit(&mut self, _: TestFrame) {}
 
     fn transmit_control(&mut self, _: &ControlFrame) {}
+
+    fn transmit_announcement(&mut self, _: &[u8]) {}
 
     fn flush(&mut self) {}
 

@@ -210,4 +210,9 @@ impl<D: Device> Transmitter<D::Frame> for Outlet<'_, D> {
         self.used = true;
         self.device.transmit_control(frame);
     }
+
+    fn announcement(&mut self, _start: Nanos, frame: &[u8]) {
+        self.used = true;
+        self.device.transmit_announcement(frame);
+    }
 }

@@ -19,6 +19,7 @@ use crate::keys::long_haul::{LONGEST, LsccDecl, WatchdogWish};
 use crate::keys::queueing::{LosslessDecl, PfcDecl, QueueDecl, RateLimitDecl};
 use crate::keys::remap::RemapDecl;
 use crate::keys::running::{DeviceDecl, EmulationDecl};
+use crate::link_agent::keys::LldpDecl;
 use crate::link_delay::keys::LinkDelayDecl;
 use crate::notes::Problems;
 use crate::place::At;
@@ -98,6 +99,7 @@ table! {
         relay: RelayDecl;
         port_grants: PortGrantsDecl, absent;
         link_delay: LinkDelayDecl;
+        lldp: LldpDecl;
         lscc: LsccDecl;
         themis: ThemisDecl;
         supplement: SupplementDecl;

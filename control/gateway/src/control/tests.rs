@@ -88,6 +88,8 @@ impl Device for TestDevice {
         }
     }
 
+    fn transmit_announcement(&mut self, _frame: &[u8]) {}
+
     fn flush(&mut self) {}
 
     fn counters(&self) -> DeviceCounters {
@@ -168,6 +170,7 @@ impl Running {
             gateway,
             lateness: Lateness::new(2),
             link_delays: LinkDelays::new(2),
+            link_agents: LinkAgents::new(2),
             widening: None,
             drawn_seed: Some(7),
             hash_key: 7.into(),

@@ -79,6 +79,7 @@ fn views() -> impl TypedValueParser<Value = View> {
         View::Pfc => "PFC frames and pause times in both directions, and pause storms",
         View::Flows => "LSCC: advertised and received rates, CNPs, flows",
         View::Drops => "Dropped frames by reason",
+        View::Neighbours => "Neighbours by LLDP, and where they are set differently",
         View::Slots => "Bifrost, BifrostX, port grants, credits: slots, grants, messages",
         View::Runtime => "Workers: turns, load, bursts, cycles by frame and stage",
         View::Roce => "Health of lossless classes: what is wrong, with figures, and what to do next",

@@ -10,6 +10,7 @@ mod examples;
 mod faults;
 mod forwarding;
 mod lab;
+mod link_agent;
 mod link_delay;
 mod long_haul;
 mod pair;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         peers::tests(),
         long_haul::tests(),
         link_delay::tests(),
+        link_agent::tests(),
         shared_cores::tests(),
         traffic::tests(),
         top::tests(),

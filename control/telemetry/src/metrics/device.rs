@@ -23,7 +23,7 @@ metrics! {
         Counter "port" in Bytes: "Bytes of frames received and of data frames sent, without FCS.",
             each_port_by("direction", |at| volumes(at, |count| count.bytes));
         Counter "control_frames":
-            "Control frames that the gateway generated and sent: PFC, grants, rate feedback, CNPs, direct INT, peer delay.",
+            "Control frames that the gateway generated and sent: PFC, grants, rate feedback, CNPs, direct INT, peer delay, LLDP.",
             each_port(|at| Some(Number(at.port.control_out.frames)));
         Gauge "link_delay_covered" in Nanos: "The delay of the link that headroom covers, where a measured one may set it.",
             each_port(|at| Some(Number(at.covered_delay?.covered_ns)));

@@ -1,6 +1,7 @@
 //! A snapshot as tables for people.
 
 mod drops;
+mod neighbours;
 mod pfc;
 mod ports;
 mod queues;
@@ -29,6 +30,7 @@ pub fn render(snapshot: &Snapshot, view: View, port: Option<&str>) -> Result<Str
         View::Flows => write_listed(&mut page, &shown, view, "LSCC is not configured on any port.\n"),
         View::Drops => drops::write(&mut page, &shown),
         View::Slots => write_listed(&mut page, &shown, view, "Bifrost is not configured on any port.\n"),
+        View::Neighbours => neighbours::write(&mut page, &shown),
         View::Runtime => runtime::write(&mut page, &shown),
         View::Roce => {
             page.push_str(&health::render(&Health::of(&Period::since_start(snapshot), port)));

@@ -22,6 +22,8 @@ pub enum View {
     Drops,
     /// Bifrost, BifrostX and credits: slots, grants and messages.
     Slots,
+    /// Neighbours, and where they are set differently.
+    Neighbours,
     /// Run-time profiles of the workers.
     Runtime,
     /// The health of the lossless classes.
@@ -39,6 +41,7 @@ impl View {
         Self::Flows,
         Self::Drops,
         Self::Slots,
+        Self::Neighbours,
         Self::Runtime,
         Self::Roce,
         Self::Config,
@@ -53,6 +56,7 @@ impl View {
             Self::Flows => "flows",
             Self::Drops => "drops",
             Self::Slots => "slots",
+            Self::Neighbours => "neighbours",
             Self::Runtime => "runtime",
             Self::Roce => "roce",
             Self::Config => "config",

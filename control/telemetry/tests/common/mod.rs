@@ -9,8 +9,8 @@ use replay::{FramePool, OwnedFrame};
 use std::path::{Path, PathBuf};
 use switch::{ControlFrame, PoolReport, Shard, Transmitter};
 use telemetry::{
-    CoveredDelayReport, HardwareReport, MemoryReport, Observation, ObservedPort, ObservedWorker, Passage,
-    PfcPassage, ReloadsReport, Snapshot, WireDevice,
+    CoveredDelayReport, HardwareReport, MemoryReport, NegotiatedReport, Observation, ObservedPort,
+    ObservedWorker, Passage, PfcPassage, ReloadsReport, Snapshot, WireDevice,
 };
 use units::{BitRate, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
@@ -18,6 +18,7 @@ use wire::grants;
 use wire::grants::credit;
 use wire::grants::slot::{self, Kind};
 use wire::ip::Dscp;
+use wire::lldp;
 use wire::ptp::{self, Body, Message, PortIdentity, Ptp, Timestamp};
 use wire::rate_feedback::{self, Content, FRAME_LEN, Frame, Key, Received};
 use worker::{DeviceCounters, EmulationCounters, Inspection, Profile, Stage};
@@ -104,6 +105,8 @@ impl Transmitter<OwnedFrame> for Wire {
             self.0 = Some(nonce);
         }
     }
+
+    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 /// A path in this crate.
@@ -308,6 +311,8 @@ impl Transmitter<OwnedFrame> for Answers {
             self.0.push(bytes);
         }
     }
+
+    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 /// A gateway whose port lh0 has measured its link.
@@ -455,11 +460,50 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         tsc_hz: TSC_HZ,
         reloads: ReloadsReport { applied: 3, refused: 1 },
         covered_delays: vec![None, Some(COVERED)],
+        negotiated: vec![None, negotiated(gateway)],
         memory: MemoryReport { mbufs: 65_536, mbufs_in_use: 4_203, size_bytes: 160_000_000 },
         ledger: shard.ledger(),
         // The one of the second port first: the ports are put in order.
         workers: vec![worker(3, Stage::Egress(LH0), lh0), worker(2, Stage::Idle, dc0)],
     })
+}
+
+/// What the neighbour of lh0 has changed, where one may.
+fn negotiated(gateway: &Gateway) -> Option<NegotiatedReport> {
+    let report = NegotiatedReport { enabled: vec![3], applied: 1, refused: 0, refusal: None };
+    (!gateway.willing(LH0).is_empty()).then_some(report)
+}
+
+/// A gateway whose port lh0 has a neighbour that differs in all that a mismatch can be.
+pub fn snapshot_of_neighbours() -> Snapshot {
+    let text = "[gateway]\nname = \"near\"\n[buffer]\nshared = \"8MiB\"\n[[port]]\nname = \"dc0\"\nrate = \"1G\"\n\
+                [[port]]\nname = \"lh0\"\nrate = \"1G\"\nmtu = 1500\ndistance = \"1km\"\nlossless = [{ priorities = [3, 4] }]\n\
+                [port.lldp]\nroce = 3\nwilling = [4]\n";
+    let gateway = config::parse(text, "gateway.toml").unwrap();
+    let (mut shard, pool) = (Shard::single(gateway.program.clone()), FramePool::new());
+    let enabled = PrioritySet::EMPTY.with(Priority::from_low_bits(5));
+    let roce = lldp::Application {
+        selector: lldp::Selector::UDP,
+        protocol: 4_791,
+        priority: Priority::from_low_bits(5),
+    };
+    let neighbour = lldp::Message {
+        chassis: lldp::Id::of_chassis(MacAddress([2, 0, 0, 0, 9, 2])),
+        port: lldp::Id::of_port("Ethernet0"),
+        ttl_seconds: 120,
+        system_name: lldp::Octets::new(b"far\n"),
+        management: Some(Ipv4Addr::new(192, 0, 2, 9).into()),
+        max_frame: Some(9_216),
+        ets: Some(lldp::Ets::default()),
+        ets_recommendation: None,
+        pfc: Some(lldp::Pfc { willing: false, macsec_bypass: false, capability: 1, enabled }),
+        applications: [roce].into_iter().collect(),
+    };
+    let mut bytes = vec![0; lldp::LONGEST_EMITTED];
+    let length = neighbour.emit(MacAddress([2, 0, 0, 0, 9, 2]), &mut bytes).unwrap();
+    bytes.truncate(length);
+    shard.ingress(START, LH0, &mut vec![pool.frame(&bytes, length as u32)], &mut ());
+    snapshot_of(&gateway, &shard, START + Interval::from_secs(7))
 }
 
 fn worker(core: usize, stage: Stage, port: ObservedPort<'_>) -> ObservedWorker<'_> {

@@ -5,10 +5,11 @@ use crate::congestion::{adaptive_ecn, fast_cnp, lscc, supplement, themis};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, port_grants, relay};
 use crate::flows;
 use crate::forwarding;
+use crate::link_agent;
 use crate::link_delay;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 16] = [
+pub static LISTS: [&FigureList; 17] = [
     &forwarding::figures::FIGURES,
     &forwarding::figures::BOUNCES,
     &bifrost::figures::FIGURES,
@@ -22,6 +23,7 @@ pub static LISTS: [&FigureList; 16] = [
     &adaptive_ecn::figures::FIGURES,
     &themis::figures::FIGURES,
     &link_delay::figures::FIGURES,
+    &link_agent::figures::FIGURES,
     &supplement::figures::FIGURES,
     &fast_cnp::figures::FIGURES,
     &flows::figures::FIGURES,

@@ -97,6 +97,10 @@ pub enum ProgramError {
     WatchdogTime { port: String, what: &'static str, given: Interval, least: Interval, most: Interval },
     #[error("port {port}: peer delay every {given} is out of range; expected {least} to {most}")]
     LinkDelayInterval { port: String, given: Interval, least: Interval, most: Interval },
+    #[error(
+        "port {port}: LLDP every {interval} that holds for {hold} intervals is out of range; expected 1s to 1h and 1 to 100"
+    )]
+    LinkAgentTimes { port: String, interval: Interval, hold: u8 },
     #[error("port {port}: {count} queues are out of range; expected {least} to {most}")]
     QueueCount { port: String, count: usize, least: usize, most: usize },
     #[error("port {port}: {queue} must belong to the priority of its number, not to priority {priority}")]

@@ -4,6 +4,7 @@ use super::{
     Bifrost, Classification, FastCnp, FlowControl, FlowSettings, Lscc, Orientation, Remap, SlowQueues,
     Supplement, Themis, Watchdog,
 };
+use crate::link_agent::LinkAgent;
 use crate::link_delay::LinkDelay;
 use ipnet::IpNet;
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
@@ -57,6 +58,8 @@ pub struct PortSettings {
     pub watchdog: Option<Watchdog>,
     /// The measurement of the link's delay; without it, messages of peer delay are dropped.
     pub link_delay: Option<LinkDelay>,
+    /// LLDP on the port; without it, LLDPDUs are forwarded or dropped as any other frame.
+    pub link_agent: Option<Box<LinkAgent>>,
     /// Whether data packets that ask for in-band telemetry get it: see [`wire::int`]. Only for rates that
     /// [`wire::int::LinkRate`] has.
     pub int: bool,
@@ -100,6 +103,7 @@ impl PortSettings {
             fast_cnp: None,
             watchdog: None,
             link_delay: None,
+            link_agent: None,
             int: false,
         }
     }

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::congestion::themis;
 use crate::flow_control::relay;
+use crate::link_agent::LinkAgent;
 use crate::link_delay::LinkDelay;
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
 use wire::int::LinkRate;
@@ -91,6 +92,12 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     {
         let (least, most) = (*LinkDelay::INTERVALS.start(), *LinkDelay::INTERVALS.end());
         return Err(ProgramError::LinkDelayInterval { port: name(), given, least, most });
+    }
+    if let Some(agent) = &port.link_agent {
+        let (interval, hold) = (agent.interval, agent.hold);
+        if !LinkAgent::INTERVALS.contains(&interval) || !LinkAgent::HOLDS.contains(&hold) {
+            return Err(ProgramError::LinkAgentTimes { port: name(), interval, hold });
+        }
     }
     for priority in Priority::all() {
         if let Some(group) = port.groups[priority.index()].lossless() {

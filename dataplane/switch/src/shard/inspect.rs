@@ -15,6 +15,7 @@ use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
 use crate::ingress::IngressCounters;
 use crate::ledger::Volume;
+use crate::link_agent::LinkAgentReport;
 use crate::link_delay::{LinkDelayReport, Meter};
 use crate::program::ForwardingSettings;
 use crate::reason::DropReason;
@@ -149,6 +150,8 @@ pub struct PortInspection {
     pub flows: Option<FlowsReport>,
     /// The delay of its link, where it is measured.
     pub link_delay: Option<LinkDelayReport>,
+    /// Its link agent, where it has one.
+    pub link_agent: Option<LinkAgentReport>,
     /// Supplemental CNPs, where they are on.
     pub supplement: Option<SupplementCounters>,
     /// Fast CNPs, where they are on.
@@ -181,6 +184,7 @@ impl<F: Frame> Shard<F> {
         }
         into.control_sent = self.control_sent(port);
         into.pauses = self.pauses(now, port);
+        into.link_agent = self.link_agent(now, port);
         into.watchdog.clone_from(self.watchdog_events());
         self.inspect_schemes(port, into);
     }
@@ -236,6 +240,11 @@ impl<F: Frame> Shard<F> {
     /// The delay of the link of `port`, if it is measured.
     pub fn link_delay(&self, port: PortId) -> Option<LinkDelayReport> {
         self.fabric.meters[port.index()].as_ref().map(Meter::report)
+    }
+
+    /// The link agent of `port` at `now`, if it has one.
+    pub fn link_agent(&self, now: Nanos, port: PortId) -> Option<LinkAgentReport> {
+        self.fabric.agents[port.index()].as_deref().map(|agent| agent.report(now))
     }
 
     /// The pauses of `port` at `now`, for the time that their frames ask for. A sent pause counts from the time

@@ -58,6 +58,8 @@ impl Transmitter<Plain> for Counter {
     }
 
     fn control(&mut self, _: Nanos, _: &ControlFrame) {}
+
+    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 impl Links<Plain> for Counter {

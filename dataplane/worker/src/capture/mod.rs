@@ -154,4 +154,9 @@ impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Tapped<'_, T> {
         self.tap.see_sent(start, frame.bytes(), frame.length());
         self.out.control(start, frame);
     }
+
+    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
+        self.tap.see_sent(start, frame, Bytes(frame.len() as u64));
+        self.out.announcement(start, frame);
+    }
 }

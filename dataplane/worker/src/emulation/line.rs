@@ -5,6 +5,7 @@ use super::track::{Arrival, Track};
 use super::{EmulationCounters, EmulationSettings};
 use switch::{ControlFrame, Frame, Transmitter};
 use units::{BitRate, Bytes, Interval, LinkClock, Nanos, WireBytes};
+use wire::lldp::LONGEST_EMITTED;
 
 /// The capacity of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct DelayLine<F> {
     data: Track<F>,
     /// Separate, so that data never takes room from control frames.
     control: Track<ControlFrame>,
+    /// The announcement on the link, and when it arrives. There is one at a time: one leaves a second at most.
+    announcement: (Nanos, Vec<u8>),
     /// The number of frames put on the link. It orders frames that arrive at the same instant.
     order: u64,
     /// Data on the link, and its limit.
@@ -63,6 +66,7 @@ impl<F: Frame> DelayLine<F> {
             impairs_control: settings.control,
             data: Track::new(frames, reorders),
             control: Track::new(frames, reorders && settings.control),
+            announcement: (Nanos::NEVER, Vec::with_capacity(LONGEST_EMITTED)),
             order: 0,
             held: WireBytes(0),
             capacity: capacity.data,
@@ -93,13 +97,18 @@ impl<F: Frame> DelayLine<F> {
             Exit::Paced => data.max(self.leaving.free_at()),
             Exit::OnTime | Exit::Shut => data,
         };
-        data.min(self.control.next().due)
+        data.min(self.control.next().due).min(self.announcement.0)
     }
 
     /// Gives `out` the frames that have arrived by `now`, in order of arrival, each with its due instant.
     /// Data for which `out` has no room stays on the link and leaves late, at the rate of the link. Control
     /// frames never wait behind it, because a late pause would break its guarantee.
     pub fn release(&mut self, now: Nanos, out: &mut impl Transmitter<F>) {
+        if self.announcement.0 <= now {
+            let due = core::mem::replace(&mut self.announcement.0, Nanos::NEVER);
+            out.announcement(due, &self.announcement.1);
+            self.counters.delivered += 1;
+        }
         let end = Arrival::behind(now);
         loop {
             let next_control = self.control.next();
@@ -152,7 +161,8 @@ impl<F: Frame> DelayLine<F> {
     }
 
     fn in_flight(&self) -> u64 {
-        (self.data.length() + self.control.length()) as u64
+        let announced = usize::from(self.announcement.0 != Nanos::NEVER);
+        (self.data.length() + self.control.length() + announced) as u64
     }
 
     /// The arrival of a frame that starts at `start`.
@@ -199,6 +209,21 @@ impl<F: Frame> Transmitter<F> for DelayLine<F> {
         let arrival = self.arrival(start, fate);
         board(&mut self.control, &mut self.counters, fate, arrival, *frame, |frame| Some(*frame));
         self.note_in_flight();
+    }
+
+    /// Announcements are lost with the other frames and not repeated or reordered.
+    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
+        self.counters.entered += 1;
+        let impairments = self.impairments.as_mut().filter(|_| self.impairs_control);
+        if impairments.is_some_and(|it| it.fate().lost) {
+            self.counters.lost += 1;
+        } else if self.announcement.0 != Nanos::NEVER || frame.len() > LONGEST_EMITTED {
+            self.counters.overflowed += 1;
+        } else {
+            self.announcement.0 = start + self.delay;
+            self.announcement.1.clear();
+            self.announcement.1.extend_from_slice(frame);
+        }
     }
 }
 

@@ -106,6 +106,11 @@ impl Transmitter<Numbered> for FarEnd {
         let number = u32::from_be_bytes(frame.bytes()[..4].try_into().unwrap());
         self.received.push(Received { number, is_control: true, due, at: self.now });
     }
+
+    fn announcement(&mut self, due: Nanos, frame: &[u8]) {
+        let number = u32::from_be_bytes(frame[..4].try_into().unwrap());
+        self.received.push(Received { number, is_control: true, due, at: self.now });
+    }
 }
 
 /// The near end, with the memory of its frames.
@@ -176,6 +181,23 @@ fn impairments() -> impl Strategy<Value = EmulationSettings> {
             ..GOOD
         },
     )
+}
+
+#[test]
+fn an_announcement_arrives_the_delay_after_its_start_and_a_second_one_on_the_link_is_counted_as_lost() {
+    let mut line = line_of(&GOOD, 200);
+    let mut far = FarEnd::new(2);
+    let start = Nanos(1_000_000);
+    for number in [1_u32, 2] {
+        line.announcement(start, &[&number.to_be_bytes()[..], &[0; 200]].concat());
+    }
+    assert_eq!((line.next_deadline(), line.counters().in_flight), (start + GOOD.delay, 1));
+    far.serve_until(&mut line, Nanos::NEVER);
+    let due = start + GOOD.delay;
+    assert_eq!(far.received, [Received { number: 1, is_control: true, due, at: due }]);
+    let counters = line.counters();
+    assert_eq!((counters.entered, counters.delivered, counters.overflowed), (2, 1, 1));
+    assert_eq!(line.next_deadline(), Nanos::NEVER);
 }
 
 proptest! {

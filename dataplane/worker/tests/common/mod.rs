@@ -211,6 +211,10 @@ impl Device for MemoryDevice {
         self.counters.control_sent += 1;
     }
 
+    fn transmit_announcement(&mut self, _frame: &[u8]) {
+        self.counters.control_sent += 1;
+    }
+
     fn flush(&mut self) {
         self.cable.spend(|costs| costs.flush);
         if self.waiting.is_empty() {

@@ -359,4 +359,13 @@ impl<O: Observer> Transmitter<SimFrame> for Outlet<'_, '_, O> {
         odd.moved |= !frame.is_control();
         self.links.put(self.port, start, frame);
     }
+
+    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
+        let length = Bytes(frame.len() as u64);
+        let frame = self.links.pool.frame(frame, length, None);
+        let odd = self.links.odd();
+        odd.made.count(length);
+        odd.moved |= !frame.is_control();
+        self.links.put(self.port, start, frame);
+    }
 }

@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
 /// The programs that the lab calls, with their Debian packages.
-const PROGRAMS: [(&str, &str); 10] = [
+const PROGRAMS: [(&str, &str); 11] = [
     ("ip", "iproute2"),
     ("ethtool", "ethtool"),
     ("setpriv", "util-linux"),
@@ -43,6 +43,7 @@ const PROGRAMS: [(&str, &str); 10] = [
     ("tshark", "tshark"),
     ("ptp4l", "linuxptp"),
     ("tmux", "tmux"),
+    ("lldpd", "lldpd"),
 ];
 
 /// The Python interpreter of Debian's python3-scapy.

@@ -67,6 +67,8 @@ impl Transmitter<Packet> for Out {
     }
 
     fn control(&mut self, _: Nanos, _: &ControlFrame) {}
+
+    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 fn settings() -> PortSettings {

@@ -49,6 +49,7 @@ impl<F: Frame> Fabric<F> {
     fn speak(&mut self, now: Nanos, port: PortId, program: &Program, out: &mut impl Transmitter<F>) {
         self.send_grants(now, port, out);
         self.send_link_delay(now, port, out);
+        self.send_announcement(now, port, out);
         self.run_senders(now, port, program, out);
     }
 
@@ -168,6 +169,8 @@ mod tests {
         }
 
         fn control(&mut self, _: Nanos, _: &ControlFrame) {}
+
+        fn announcement(&mut self, _: Nanos, _: &[u8]) {}
     }
 
     fn settings() -> Settings {

@@ -157,7 +157,7 @@ impl<F: Frame> Fabric<F> {
             self.refuse(port, settings, DropReason::Runt, length);
             return None;
         };
-        if descriptor.is_control(frame.headers()) {
+        if descriptor.is_control(frame.headers()) && self.ends_here(port, &descriptor) {
             // It may stop the queue for which the run is meant.
             self.close(port, run.take());
             self.receive_control(now, port, settings, descriptor, frame);
@@ -369,7 +369,14 @@ impl<F: Frame> Fabric<F> {
         ingress.count_drop(priority, reason, length);
     }
 
-    /// Consumes a PFC, PAUSE, grant or gPTP frame, valid or not.
+    /// Whether a control frame ends at `port`: an LLDPDU only at one with a link agent. Others leave it to the ends of the
+    /// forwarding.
+    #[cold]
+    fn ends_here(&self, port: PortId, descriptor: &Descriptor) -> bool {
+        descriptor.ether_type != EtherType::LLDP || self.announcing.contains(port)
+    }
+
+    /// Consumes a PFC, PAUSE, grant or gPTP frame or an LLDPDU, valid or not.
     fn receive_control(
         &mut self,
         now: Nanos,
@@ -385,6 +392,10 @@ impl<F: Frame> Fabric<F> {
         }
         if descriptor.ether_type == EtherType::PTP {
             self.receive_ptp(now, port, settings, &descriptor, &frame);
+            return;
+        }
+        if descriptor.ether_type == EtherType::LLDP {
+            self.receive_lldp(now, port, settings, &descriptor, &frame);
             return;
         }
         let consumed = match control_message(&descriptor, frame.headers(), settings.mac) {

@@ -9,6 +9,7 @@ mod follow;
 mod grants;
 mod handoff;
 mod ingress;
+mod link_agent;
 mod link_delay;
 mod lscc;
 mod pass;
@@ -31,6 +32,7 @@ use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
 use crate::ledger::{Ledger, ShardId};
+use crate::link_agent::Agent;
 use crate::link_delay::Meter;
 use crate::program::{PortSettings, Program};
 use crate::queue::{Queued, Store};
@@ -86,6 +88,10 @@ pub(super) struct Fabric<F> {
     pub(super) meters: Vec<Option<Meter>>,
     /// The ports that measure their link.
     metered: PortSet,
+    /// The link agent of each port of this shard that has one.
+    pub(super) agents: Vec<Option<Box<Agent>>>,
+    /// The ports that have one.
+    announcing: PortSet,
     /// Whether Fast CNPs end at ports that do not accept them.
     filters_fast_cnps: bool,
     /// The way to each shard.
@@ -119,6 +125,8 @@ impl<F: Frame> Fabric<F> {
             equipped: PortSet::EMPTY,
             meters: vec![None; ports],
             metered: PortSet::EMPTY,
+            agents: vec![None; ports],
+            announcing: PortSet::EMPTY,
             filters_fast_cnps: false,
             ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
             ledger,
@@ -127,6 +135,7 @@ impl<F: Frame> Fabric<F> {
         fabric.configure_senders(program, &mut senders_of(program));
         fabric.listen(Nanos::ZERO);
         fabric.configure_meters(program);
+        fabric.configure_agents(program);
         fabric.note_equipment(program);
         fabric
     }
@@ -156,7 +165,8 @@ impl<F: Frame> Fabric<F> {
         let (scheme, egress) = (&self.ingress[port.index()].scheme, &self.egress[port.index()]);
         let message = if scheme.has_message() { egress.gate.link_opens_at() } else { Nanos::NEVER };
         let due = message.min(scheme.deadline()).min(egress.watchdog_deadline(&self.store));
-        due.min(self.senders_deadline(port)).min(self.link_delay_deadline(port))
+        let due = due.min(self.senders_deadline(port)).min(self.link_delay_deadline(port));
+        due.min(self.announcement_deadline(port))
     }
 
     /// The next instant at which a PFC frame can leave through `port`; never while none is due.
@@ -201,6 +211,7 @@ impl<F: Frame> Fabric<F> {
         self.configure_senders(new, spare);
         self.listen(now);
         self.configure_meters(new);
+        self.configure_agents(new);
         self.note_equipment(new);
         self.recorder.note_ended_pauses(now, self.owned, &self.egress);
         self.changed = self.owned;
@@ -215,12 +226,13 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Finds the ports that have queues for far ports, and those with a flow control, a watchdog or thresholds that act,
-    /// with a link to measure, or with senders to notify, to whom any port may lead.
+    /// with a link to measure, a link agent, or senders to notify, to whom any port may lead.
     fn note_equipment(&mut self, program: &Program) {
         let steers = |port: &PortId| self.egress[port.index()].steering().is_some();
         let is_equipped = |port: &PortId| {
             program.keeps_flows()
                 || self.metered.contains(*port)
+                || self.announcing.contains(*port)
                 || self.ingress[port.index()].scheme.acts()
                 || self.egress[port.index()].acts()
         };

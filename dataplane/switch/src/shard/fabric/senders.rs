@@ -273,6 +273,10 @@ impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Watched<'_, T> {
         self.out.control(start, frame);
     }
 
+    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
+        self.out.announcement(start, frame);
+    }
+
     fn marks(&mut self, frame: &F) -> bool {
         self.senders.congested(self.now, frame.headers(), frame.length())
     }

@@ -85,6 +85,8 @@ impl Transmitter<Routed> for Out {
     }
 
     fn control(&mut self, _: Nanos, _: &ControlFrame) {}
+
+    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 impl Links<Routed> for Out {

@@ -1,0 +1,46 @@
+//! When announcements leave (the transmit timers of IEEE 802.1AB-2016 clause 9.2.10, simplified): one at the start, one for each
+//! interval, a few in haste for a new neighbour, one after a change. No two leave within [`FAST`], so no credit is counted.
+
+use units::{Interval, Nanos};
+
+/// The time between two announcements in haste (`msgFastTx`), and the least one between any two.
+pub(super) const FAST: Interval = Interval::from_secs(1);
+/// How many announcements leave in haste (`txFastInit`).
+pub(super) const IN_HASTE: u8 = 4;
+
+/// The timers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Announcer {
+    due: Nanos,
+    /// The earliest time of the next one.
+    earliest: Nanos,
+    /// Announcements that are still to leave in haste.
+    in_haste: u8,
+}
+
+impl Announcer {
+    /// When the next announcement is due.
+    pub fn due(&self) -> Nanos {
+        self.due
+    }
+
+    /// Notes that one left at `now`.
+    pub fn sent(&mut self, now: Nanos, interval: Interval) {
+        self.in_haste = self.in_haste.saturating_sub(1);
+        self.earliest = now + FAST;
+        self.due = now + if self.in_haste > 0 { FAST } else { interval };
+    }
+
+    /// Announces a few times in haste: somebody is new here.
+    pub fn hurry(&mut self) {
+        if self.in_haste == 0 {
+            self.in_haste = IN_HASTE;
+            self.announce_soon();
+        }
+    }
+
+    /// Announces as soon as it may.
+    pub fn announce_soon(&mut self) {
+        self.due = self.due.min(self.earliest);
+    }
+}

@@ -1,0 +1,199 @@
+//! Where the two ends of a link are set differently.
+
+use super::neighbours::Neighbours;
+use core::fmt;
+use units::{Priority, PrioritySet};
+use wire::lldp::{Ets, Message, Selection};
+use wire::roce::UDP_PORT;
+
+/// Some devices count the FCS or a VLAN tag in the longest frame and others do not.
+const FRAME_TOLERANCE: u16 = 8;
+
+/// One kind of difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// Other priorities have PFC there: frames of some are lost, or nobody pauses for them.
+    PfcPriorities,
+    /// The neighbour can have PFC for fewer traffic classes than the port has lossless priorities.
+    PfcCapability,
+    /// The longest frame of one end is too long for the other.
+    MaxFrame,
+    /// Priorities share the link otherwise in the other direction.
+    Ets,
+    /// Another priority for RoCEv2.
+    Application,
+    /// More than one neighbour speaks DCBX: nobody can tell which one is the other end.
+    SeveralNeighbours,
+}
+
+impl Mismatch {
+    /// All kinds.
+    pub const ALL: [Self; 6] = [
+        Self::PfcPriorities,
+        Self::PfcCapability,
+        Self::MaxFrame,
+        Self::Ets,
+        Self::Application,
+        Self::SeveralNeighbours,
+    ];
+
+    /// Its name; stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PfcPriorities => "pfc_priorities",
+            Self::PfcCapability => "pfc_capability",
+            Self::MaxFrame => "max_frame",
+            Self::Ets => "ets",
+            Self::Application => "application",
+            Self::SeveralNeighbours => "several_neighbours",
+        }
+    }
+
+    /// The two sides of it, as the rest of a sentence: what `ours` says, and what `theirs` does.
+    pub fn sides(self, ours: &Message, theirs: &Message) -> impl fmt::Display {
+        Sides { mismatch: self, ours: *ours, theirs: *theirs }
+    }
+}
+
+/// A set of kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mismatches(u8);
+
+impl Mismatches {
+    /// The differences between what `ours` says of this end of a link and what `theirs` says of the other. What one of them
+    /// does not say is no difference.
+    pub fn between(ours: &Message, theirs: &Message) -> Self {
+        let mut found = Self::default();
+        let mut note = |mismatch, differs: Option<bool>| found.note(mismatch, differs == Some(true));
+        let pfc = ours.pfc.zip(theirs.pfc);
+        note(Mismatch::PfcPriorities, pfc.map(|(ours, theirs)| ours.enabled != theirs.enabled));
+        note(Mismatch::PfcCapability, pfc.map(|(ours, theirs)| count(ours.enabled) > theirs.capability));
+        let frames = ours.max_frame.zip(theirs.max_frame);
+        note(Mismatch::MaxFrame, frames.map(|(ours, theirs)| ours.abs_diff(theirs) > FRAME_TOLERANCE));
+        let ets = ours.ets.zip(theirs.ets);
+        note(Mismatch::Ets, ets.map(|(ours, theirs)| differ(&ours, &theirs)));
+        let priorities = ours.applications.of_udp(UDP_PORT).zip(theirs.applications.of_udp(UDP_PORT));
+        note(Mismatch::Application, priorities.map(|(ours, theirs)| ours != theirs));
+        found
+    }
+
+    /// The differences between `ours` and all of `neighbours`.
+    pub fn among(ours: &Message, neighbours: &Neighbours) -> Self {
+        let each = neighbours.iter().map(|it| Self::between(ours, &it.message));
+        let mut found = Self(each.fold(0, |all, it| all | it.0));
+        found.note(
+            Mismatch::SeveralNeighbours,
+            neighbours.iter().filter(|it| it.message.pfc.is_some()).count() > 1,
+        );
+        found
+    }
+
+    /// Whether it has `mismatch`.
+    pub const fn contains(self, mismatch: Mismatch) -> bool {
+        self.0 & 1 << mismatch as u8 != 0
+    }
+
+    /// Its members.
+    pub fn iter(self) -> impl Iterator<Item = Mismatch> {
+        Mismatch::ALL.into_iter().filter(move |it| self.contains(*it))
+    }
+
+    fn note(&mut self, mismatch: Mismatch, is_there: bool) {
+        self.0 |= u8::from(is_there) << mismatch as u8;
+    }
+}
+
+/// The number of priorities, eight at most.
+fn count(priorities: PrioritySet) -> u8 {
+    priorities.bits().count_ones() as u8
+}
+
+/// How each priority is selected, and its share of the bandwidth in hundredths: zero unless it is selected by that. Priorities
+/// of one traffic class have its share together.
+fn shares(ets: &Ets) -> [(Selection, u8); Priority::COUNT] {
+    ets.classes.map(|class| {
+        let class = usize::from(class);
+        let selection = ets.selections.get(class).copied().unwrap_or_default();
+        // Only a share has a bandwidth.
+        let bandwidth = ets.bandwidths.get(class).copied().filter(|_| selection == Selection::ETS);
+        (selection, bandwidth.unwrap_or(0))
+    })
+}
+
+/// Whether a priority is selected differently, or has a share that differs by more than rounding.
+fn differ(ours: &Ets, theirs: &Ets) -> bool {
+    shares(ours)
+        .iter()
+        .zip(shares(theirs))
+        .any(|(ours, theirs)| ours.0 != theirs.0 || ours.1.abs_diff(theirs.1) > 1)
+}
+
+struct Sides {
+    mismatch: Mismatch,
+    ours: Message,
+    theirs: Message,
+}
+
+impl fmt::Display for Sides {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { mismatch, ours, theirs } = self;
+        let enabled = |it: &Message| Priorities(it.pfc.unwrap_or_default().enabled);
+        match mismatch {
+            Mismatch::PfcPriorities => {
+                write!(out, "PFC for {} here, for {} there", enabled(ours), enabled(theirs))
+            }
+            Mismatch::PfcCapability => {
+                let capability = theirs.pfc.unwrap_or_default().capability;
+                write!(out, "PFC for {} here, for {capability} traffic classes at most there", enabled(ours))
+            }
+            Mismatch::MaxFrame => {
+                let length = |it: &Message| it.max_frame.unwrap_or_default();
+                write!(out, "frames of {} bytes here, of {} bytes there", length(ours), length(theirs))
+            }
+            Mismatch::Ets => {
+                let shares = |it: &Message| Shares(it.ets.unwrap_or_default());
+                write!(out, "{} here, {} there", shares(ours), shares(theirs))
+            }
+            Mismatch::Application => {
+                let of = |it: &Message| it.applications.of_udp(UDP_PORT).unwrap_or_default();
+                write!(out, "RoCEv2 in priority {} here, in priority {} there", of(ours), of(theirs))
+            }
+            Mismatch::SeveralNeighbours => write!(out, "several neighbours speak DCBX"),
+        }
+    }
+}
+
+struct Priorities(PrioritySet);
+
+impl fmt::Display for Priorities {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.is_empty() {
+            true => out.write_str("no priority"),
+            false => {
+                let numbers: Vec<_> = self.0.iter().map(|it| it.to_string()).collect();
+                write!(
+                    out,
+                    "{} {}",
+                    if numbers.len() > 1 { "priorities" } else { "priority" },
+                    numbers.join(", ")
+                )
+            }
+        }
+    }
+}
+
+struct Shares(Ets);
+
+impl fmt::Display for Shares {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (priority, (selection, bandwidth)) in shares(&self.0).into_iter().enumerate() {
+            let space = if priority > 0 { " " } else { "" };
+            match selection {
+                Selection::ETS => write!(out, "{space}{priority}:{bandwidth}%"),
+                Selection::STRICT => write!(out, "{space}{priority}:strict"),
+                Selection(other) => write!(out, "{space}{priority}:selection {other}"),
+            }?;
+        }
+        Ok(())
+    }
+}

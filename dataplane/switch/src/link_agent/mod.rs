@@ -1,0 +1,117 @@
+//! The link agent of a port: LLDP (IEEE 802.1AB-2016 clause 9), which carries DCBX (IEEE 802.1Q-2018 annex D).
+//!
+//! It announces the port now and then, and remembers what the neighbours announce for as long as they say. It applies nothing
+//! of that: the control side compares, tells, and may take over what the configuration lists.
+
+mod announcer;
+pub(crate) mod figures;
+mod mismatch;
+mod neighbours;
+mod settings;
+
+pub use mismatch::{Mismatch, Mismatches};
+pub use neighbours::{Neighbour, NeighbourCounters, Neighbours};
+pub use settings::LinkAgent;
+
+use crate::allowance::Bucket;
+use announcer::Announcer;
+use units::{Interval, Nanos};
+use wire::ParseError;
+use wire::ethernet::MacAddress;
+use wire::lldp::Message;
+
+/// LLDPDUs that a port reads at once, and one more in each of these intervals. Neighbours send one a second at most, in
+/// haste.
+const BURST: u64 = 32;
+const EACH: Interval = Interval::from_millis(125);
+
+/// The link agent of a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkAgentReport {
+    /// LLDPDUs that the port sent.
+    pub sent: u64,
+    /// Valid LLDPDUs that came in.
+    pub received: u64,
+    /// LLDPDUs beyond the limit, which nobody read.
+    pub unread: u64,
+    /// Malformed or repeated TLVs in those that were read, which were left out.
+    pub discarded_tlvs: u64,
+    /// What came of neighbours.
+    pub counters: NeighbourCounters,
+    /// The neighbours whose time has not run out.
+    pub neighbours: Neighbours,
+}
+
+/// The link agent of a port.
+#[derive(Clone, Debug)]
+pub(crate) struct Agent {
+    settings: LinkAgent,
+    announcer: Announcer,
+    may_read: Bucket,
+    report: LinkAgentReport,
+}
+
+impl Agent {
+    /// An agent that has heard nothing. Its first announcement is due at once.
+    pub fn new(settings: &LinkAgent) -> Self {
+        Self {
+            settings: settings.clone(),
+            announcer: Announcer::default(),
+            may_read: Bucket::default(),
+            report: LinkAgentReport::default(),
+        }
+    }
+
+    /// Applies new settings. If they say something else of the port, it is announced soon.
+    pub fn configure(&mut self, settings: &LinkAgent) {
+        if *settings != self.settings {
+            self.settings = settings.clone();
+            self.announcer.announce_soon();
+        }
+    }
+
+    /// When the next announcement is to be sent, if the link is free.
+    pub fn deadline(&self) -> Nanos {
+        self.announcer.due()
+    }
+
+    /// The announcement that is due at `now`.
+    pub fn message(&self, now: Nanos) -> Option<Message> {
+        (self.announcer.due() <= now).then(|| self.settings.announcement())
+    }
+
+    /// Notes that it left at `now`.
+    pub fn sent(&mut self, now: Nanos) {
+        self.report.sent += 1;
+        self.announcer.sent(now, self.settings.interval);
+    }
+
+    /// Reads `lldpdu`, which came from `source` at `now`, unless there were too many.
+    ///
+    /// # Errors
+    /// [`ParseError`] if it is malformed.
+    pub fn receive(&mut self, now: Nanos, source: MacAddress, lldpdu: &[u8]) -> Result<(), ParseError> {
+        let report = &mut self.report;
+        if !self.may_read.take(now, EACH, BURST) {
+            report.unread += 1;
+            return Ok(());
+        }
+        let received = Message::parse(lldpdu)?;
+        report.received += 1;
+        report.discarded_tlvs += u64::from(received.discarded);
+        if report.neighbours.hear(now, source, &received.message, &mut report.counters) {
+            self.announcer.hurry();
+        }
+        Ok(())
+    }
+
+    /// Its report at `now`.
+    pub fn report(&self, now: Nanos) -> LinkAgentReport {
+        let mut report = self.report;
+        report.neighbours.expire(now, &mut report.counters);
+        report
+    }
+}
+
+#[cfg(test)]
+mod tests;

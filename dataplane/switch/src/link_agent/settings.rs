@@ -1,0 +1,31 @@
+//! The settings of a link agent.
+
+use core::ops::RangeInclusive;
+use units::Interval;
+use wire::lldp::Message;
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// LLDP on a port, and what it announces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkAgent {
+    /// The time between two announcements (`msgTxInterval`).
+    pub interval: Interval,
+    /// The intervals for which an announcement holds (`msgTxHold`).
+    pub hold: u8,
+    /// What the port announces. Its time to live follows from the two above.
+    pub message: Message,
+}
+
+impl LinkAgent {
+    /// The valid range of the interval (clause 9.2.5.7).
+    pub const INTERVALS: RangeInclusive<Interval> = Interval::from_secs(1)..=Interval::from_secs(3_600);
+    /// The valid range of `hold` (clause 9.2.5.6).
+    pub const HOLDS: RangeInclusive<u8> = 1..=100;
+
+    /// The announcement, which holds for `hold` intervals and a second, up to what its field can say (clause 9.2.5.22).
+    pub(crate) fn announcement(&self) -> Message {
+        let seconds = (self.interval.0 / NANOS_PER_SECOND).saturating_mul(u64::from(self.hold)) + 1;
+        Message { ttl_seconds: u16::try_from(seconds).unwrap_or(u16::MAX), ..self.message }
+    }
+}
