@@ -10,7 +10,7 @@
 #   need_dpdk                   DPDK and what its bindings are made with
 #   need_kernel MODULE...       sets `kernel`, a directory with Debian's kernel for guests and these of its modules
 #   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
-#   need_cargo_tool CRATE VERSION [OPTION...]   a program of crates.io at one version, built once per user
+#   need_cargo_tool CRATE VERSION [OPTION...]   a Rust program at one version, built once per user
 #   debian_base DIRECTORY       a minimal Debian 12, for root
 #   other_commit NAME           sets `commit`, and checks it out in the directory `$against/tree`, to compare with
 
@@ -183,8 +183,8 @@ debian_base() {
         need_packages 'a minimal Debian, to install into' debootstrap
         printf 'fetching a minimal Debian 12, once, into %s\n' "$kept"
         mkdir -p "$(dirname "$kept")"
-        debootstrap --variant=minbase bookworm "$1" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$1.log" ||
-            die "cannot fetch a minimal Debian 12: see $1.log"
+        debootstrap --variant=minbase bookworm "$1" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$1.log" ||
+            { tail "$1.log" >&2 && die 'cannot fetch a minimal Debian 12'; }
         rm -rf "$1.log" "$1"/var/cache/apt/archives/*.deb
         tar --numeric-owner -C "$1" -cf "$kept.new" .
         mv "$kept.new" "$kept"

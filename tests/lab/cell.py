@@ -109,9 +109,11 @@ class Cell:
         before = self.pair.show()
         path = self.near.capture(f"{self.pair.scheme}-{self.pair.delay_ms}ms")
         self.pair.gateways["far"].set_host_rate(SLOW_RATE)
-        row = self.volume(test, f"{test.program()} -q {test.pairs}, slow")
-        after = self.settle_cnps()
-        self.near.end_capture()
+        try:
+            row = self.volume(test, f"{test.program()} -q {test.pairs}, slow")
+            after = self.settle_cnps()
+        finally:
+            self.near.end_capture()
         self.pair.gateways["far"].set_host_rate(f"{LINK_BPS // 1_000_000}M")
         acted = {key: acts(after)[key] - acts(before)[key] for key in acts(after)}
         acted["headroom_bytes"] = headroom(after)

@@ -16,7 +16,9 @@ TRIES = 3
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("interfaces", nargs=4, help="the testers' ends of ports 1 to 4")
-    parser.add_argument("--case", action="append", help="only this case; may be repeated")
+    parser.add_argument(
+        "--case", action="append", choices=[name for name, _ in cases.CASES], help="only this case; may be repeated"
+    )
     arguments = parser.parse_args()
     bench = Bench(arguments.interfaces)
     failed = 0
@@ -25,7 +27,11 @@ def main():
             continue
         for tries in range(1, TRIES + 1):
             bench.settle()
-            held, measured = case(bench)
+            try:
+                held, measured = case(bench)
+            except cases.Broken as broken:
+                held, measured = False, str(broken)
+                break
             if held:
                 break
         failed += not held

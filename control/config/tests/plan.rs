@@ -92,7 +92,7 @@ fn what_no_link_can_be_is_refused_with_what_would_be_possible() {
     let slot = refused(Request { slot: Some(Interval::from_millis(1)), ..base.clone() });
     assert_eq!(
         slot,
-        "a slot of 1ms is out of range; expected 1us, a frame on the link, to 223.692us, half of a round trip and two thirds of the longest pause at most"
+        "a slot of 1ms is out of range; expected 1us (a frame) to 223.692us (half a round trip, and at most two thirds of the longest pause)"
     );
     let far = refused(Request { distance: Distance(90_000_000), ..base.clone() });
     assert_eq!(far, "a distance of 90000km is out of range; expected up to 40000km");

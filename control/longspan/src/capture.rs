@@ -15,11 +15,11 @@ use units::Nanos;
 /// Captures frames of a running gateway.
 ///
 /// # Errors
-/// [`Failure::Ask`] if no gateway answers, [`Failure::Busy`] or [`Failure::Unexpected`] if it refuses, [`Failure::Write`]
+/// [`Failure::Usage`] for control frames that are also data, [`Failure::Ask`] if no gateway answers, [`Failure::Busy`] or [`Failure::Unexpected`] if it refuses, [`Failure::Write`]
 /// if the file cannot be written.
 pub fn run(args: &CaptureArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::heard()?;
-    let request = request(args);
+    let request = request(args)?;
     let to_screen = args.out.as_os_str() == "-";
     let failed = |running| move |source| Failure::Write { path: args.out.clone(), source, running };
     let mut lines = match socket::listen(&ask::path(&args.whom)?, &Request::Capture(request))? {
@@ -55,12 +55,17 @@ pub fn run(args: &CaptureArgs) -> Result<(), Failure> {
 }
 
 /// What is asked of the gateway.
-fn request(args: &CaptureArgs) -> CaptureRequest {
-    CaptureRequest {
+fn request(args: &CaptureArgs) -> Result<CaptureRequest, Failure> {
+    let class = args.class().ok_or_else(|| {
+        Failure::usage(
+            "--frames control captures nothing with --priority, --host or --qp: control frames have none of them",
+        )
+    })?;
+    Ok(CaptureRequest {
         ports: args.ports.clone(),
         received: args.direction != DirectionArg::Sent,
         sent: args.direction != DirectionArg::Received,
-        class: match args.frames {
+        class: match class {
             FramesArg::All => CaptureClass::All,
             FramesArg::Control => CaptureClass::Control,
             FramesArg::Marked => CaptureClass::Marked,
@@ -72,7 +77,7 @@ fn request(args: &CaptureArgs) -> CaptureRequest {
         for_ns: args.duration.0,
         frames_max: args.count,
         bytes_max: args.bytes,
-    }
+    })
 }
 
 /// Two interfaces for each port: the frames that it receives, and those that it sends.

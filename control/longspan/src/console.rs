@@ -32,7 +32,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Prints a line at once. Returns whether the reader wants more: one that closes the pipe does not.
 pub fn print_line(line: &str) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
-    match writeln!(out, "{line}").and_then(|()| out.flush()) {
+    match writeln!(out, "{}", harmless(line)).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::Print(error)),

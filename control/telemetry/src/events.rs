@@ -50,7 +50,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// A priority is paused; refreshes are no events
+    /// A priority is paused; refreshes are not events
     Pause = "pause" { direction: &'static str, cause: Option<&'static str>, until_ns: u64 }
     /// A priority is no longer paused
     Resume = "resume" { direction: &'static str, since_ns: u64, paused_ns: u64, ran_out: bool }

@@ -208,5 +208,6 @@ fn levels(settings: &PortSettings, look: &PortInspection, priority: Priority) ->
 fn ecn(settings: &PortSettings, priority: Priority) -> Option<EcnReport> {
     let queues = settings.queues.iter().filter(|queue| queue.priority == priority);
     let first = queues.filter_map(|queue| queue.red).min_by_key(|red| red.kmin)?;
-    Some(EcnReport { kmin_bytes: first.kmin.0, kmax_bytes: first.kmax.0 })
+    // Thresholds that move are not those of the settings.
+    first.adaptive.is_none().then_some(EcnReport { kmin_bytes: first.kmin.0, kmax_bytes: first.kmax.0 })
 }

@@ -36,7 +36,7 @@ pub struct FlowsReport {
     pub started: u64,
     /// Of these, flows whose last packet was acknowledged.
     pub completed: u64,
-    /// Message bytes of the flows that completed.
+    /// Message bytes of the flows that completed. Flows that stop at a time have no length of their own, and count none.
     pub acknowledged_bytes: u64,
     /// Flows that it was to receive.
     pub to_receive: u64,

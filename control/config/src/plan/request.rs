@@ -209,7 +209,7 @@ pub enum PlanError {
     Timer,
     /// A slot that does not suit the link.
     #[error(
-        "a slot of {slot} is out of range; expected {least}, a frame on the link, to {most}, half of a round trip and two thirds of the longest pause at most"
+        "a slot of {slot} is out of range; expected {least} (a frame) to {most} (half a round trip, and at most two thirds of the longest pause)"
     )]
     Slot {
         /// The given slot.

@@ -29,9 +29,9 @@ pub struct CaptureArgs {
     /// The file to write; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// Class of the frames
-    #[arg(long, value_enum, default_value_t = FramesArg::Control)]
-    pub frames: FramesArg,
+    /// Class of the frames. Default: control, or all with --priority, --host or --qp
+    #[arg(long, value_enum)]
+    pub frames: Option<FramesArg>,
     /// Direction of the frames, as the gateway sees it
     #[arg(long, value_enum, default_value_t = DirectionArg::Both)]
     pub direction: DirectionArg,
@@ -59,6 +59,18 @@ pub struct CaptureArgs {
     /// The gateway to ask.
     #[command(flatten)]
     pub whom: Whom,
+}
+
+impl CaptureArgs {
+    /// The class of the frames; `None` if it is `control` and a condition speaks of data, which no control frame meets.
+    pub fn class(&self) -> Option<FramesArg> {
+        let of_data = !self.priorities.is_empty() || !self.hosts.is_empty() || self.qp.is_some();
+        match self.frames {
+            None => Some(if of_data { FramesArg::All } else { FramesArg::Control }),
+            Some(FramesArg::Control) if of_data => None,
+            stated => stated,
+        }
+    }
 }
 
 /// A class of frames.
@@ -90,4 +102,27 @@ fn queue_pair(text: &str) -> Result<u32, String> {
         None => text.parse(),
     };
     parsed.ok().filter(|number| *number < 1 << 24).ok_or_else(|| "expected a number below 2^24".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+
+    fn class(more: &[&str]) -> Option<FramesArg> {
+        let arguments = ["longspan", "capture", "--port", "lh0", "--out", "a"].iter().chain(more);
+        match Cli::try_parse_from(arguments).unwrap().command {
+            Command::Capture(args) => args.class(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_condition_on_data_captures_data_and_is_refused_with_control_frames() {
+        assert_eq!(class(&[]), Some(FramesArg::Control));
+        assert_eq!(class(&["--priority", "3"]), Some(FramesArg::All));
+        assert_eq!(class(&["--frames", "marked", "--qp", "0x118"]), Some(FramesArg::Marked));
+        assert_eq!(class(&["--frames", "control", "--host", "10.0.0.1"]), None);
+    }
 }

@@ -33,7 +33,7 @@ pub struct PlanArgs {
     /// Longest packet in a frame, in bytes. Default: 9100
     #[arg(long, value_name = "BYTES")]
     pub mtu: Option<u64>,
-    /// Lossless priorities, 1 to 5
+    /// Lossless priorities, each from 1 to 5
     #[arg(long, value_name = "N,N", default_value = "3", value_delimiter = ',')]
     pub priorities: Vec<u8>,
     /// What keeps the long link lossless: pfc, bifrost, bifrostx, port-grants, cbfc or relay
@@ -79,7 +79,7 @@ pub struct PlanArgs {
     /// Write the configurations of both gateways to DIR: gw-east.toml and gw-west.toml, which must not exist
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Simulate both gateways against the worst cases, for about a minute at most
+    /// Simulate both gateways against the worst cases, for 90 seconds at most
     #[arg(long)]
     pub prove: bool,
     /// Print JSON instead of text

@@ -9,8 +9,8 @@ use units::Interval;
 
 /// Watch a running gateway on the terminal
 ///
-/// Ports with their rates, queues with their watermarks, pauses in both directions, marks, CNPs and
-/// flows, slots, drops by reason, the load of each core, and the findings of `show roce`. Press ? for
+/// Shows ports with their rates, queues with their watermarks, pauses in both directions, marks, CNPs
+/// and flows, slots, drops by reason, the load of each core, and the findings of `show roce`. Press ? for
 /// the keys. If the gateway goes away, top says so, and shows it again once it is back.
 ///
 /// Rates are differences of two snapshots, by the clock of the gateway. NO_COLOR turns colours off.

@@ -19,6 +19,9 @@ pub fn write(args: &PlanArgs, plan: &Plan) -> Result<Vec<PathBuf>, Failure> {
         fs::create_dir_all(directory).map_err(|source| failed(directory, source))?;
         wanted.extend(texts.iter().map(|(name, text)| (directory.join(format!("{name}.toml")), text)));
     }
+    if let Some((path, _)) = wanted.iter().find(|(path, _)| path.exists()) {
+        return Err(failed(path, io::ErrorKind::AlreadyExists.into()));
+    }
     for (path, text) in &wanted {
         create(path, text).map_err(|source| failed(path, source))?;
     }

@@ -17,10 +17,14 @@ use units::{Bytes, Priority, PrioritySet};
 /// [`Failure::Usage`] if there is no such link, [`Failure::Write`], [`Failure::Unproved`], [`Failure::Print`].
 pub fn run(args: &PlanArgs) -> Result<(), Failure> {
     let plan = Plan::new(&request(args)?).map_err(|error| Failure::usage(error.to_string()))?;
-    let written = files::write(args, &plan)?;
     let proved = match args.prove {
         true => Some(prove::prove(&plan).map_err(|error| Failure::usage(error.to_string()))?),
         false => None,
+    };
+    // A plan that is not proved leaves no files.
+    let written = match proved.as_ref().and_then(prove::Proved::failure) {
+        Some(_) => Vec::new(),
+        None => files::write(args, &plan)?,
     };
     let text = match args.json {
         true => console::json(&json::plan(&plan, proved.as_ref().map(prove::Proved::json))),

@@ -56,6 +56,9 @@ impl Proved {
                 self.proof.divisor
             );
         }
+        if self.proof.other_slot {
+            out.push_str("  with the usual slot, as that of the plan does not suit this rate\n");
+        }
         for run in &self.runs {
             write_run(&mut out, run);
         }
@@ -90,8 +93,10 @@ impl Proved {
         json!({
             "rate": self.proof.rate().bits_per_second(),
             "divisor": self.proof.divisor,
+            "other_slot": self.proof.other_slot,
             "runs": runs.collect::<Value>(),
             "holds": self.failure().is_none(),
+            "why": self.failure(),
         })
     }
 }

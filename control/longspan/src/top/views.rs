@@ -134,6 +134,11 @@ fn counted(port: &PortPeriod<'_>, counters: &[(&str, &str)]) -> u64 {
     counters.iter().map(|(list, path)| port.counted(list, &[path])).sum()
 }
 
+/// How much a counter of a scheme grew; empty where the scheme does not run.
+fn grown(port: &PortPeriod<'_>, list: &str, path: &str) -> Cell {
+    Cell::of(port.figure(list, path).map(|_| port.counted(list, &[path])), Cell::count)
+}
+
 fn of_ports<'a>(ports: impl Iterator<Item = PortPeriod<'a>>) -> Grid {
     let columns: Columns<'_, PortPeriod<'_>> = &[
         ("port", |it| Cell::text(it.name())),
@@ -201,7 +206,8 @@ fn pauses<'a>(ports: impl Iterator<Item = PortPeriod<'a>>) -> Grid {
         ("time", |((_, it), _)| Cell::share(it.share(|it| it.pauses_received.paused_ns)).toned(Tone::Warn)),
         ("XOFF/s", |((_, it), _)| Cell::per_second(it.per_second(|it| it.pauses_received.xoff))),
         ("storms", |((_, it), _)| {
-            Cell::of(it.now.egress.watchdog.map(|watchdog| watchdog.storms), Cell::count).toned(Tone::Bad)
+            let storms = it.count(|it| it.egress.watchdog.map_or(0, |watchdog| watchdog.storms));
+            Cell::of(it.now.egress.watchdog.map(|_| storms), Cell::count).toned(Tone::Bad)
         }),
         ("ignored", |((_, it), _)| Cell::count(it.count(|it| it.pauses_received.ignored)).toned(Tone::Warn)),
     ];
@@ -226,7 +232,7 @@ fn marks<'a>(ports: impl Iterator<Item = PortPeriod<'a>>) -> Grid {
         ("far allows", |it| Cell::of(it.figure("lscc", "feedback.last_bits_per_second"), bits)),
         ("advertised", |it| Cell::of(it.figure("lscc", "advertised_rates.last_bits_per_second"), bits)),
         ("Q*", |it| Cell::of(it.figure("lscc", "pseudo_queue_wire_bytes"), Cell::bytes)),
-        ("slowed", |it| Cell::of(it.figure("themis", "slowing.slowed"), Cell::count)),
+        ("slowed", |it| grown(it, "themis", "slowing.slowed")),
     ];
     Grid::of("The gateway has no ports.", columns, ports, |it| Some(it.name()))
 }
@@ -244,10 +250,10 @@ fn slots<'a>(ports: impl Iterator<Item = PortPeriod<'a>>) -> Grid {
         ("L queued", |it| Cell::of(it.figure("bifrost", "slot.queue_wire_bytes"), Cell::bytes)),
         ("F coming", |it| Cell::of(it.figure("bifrost", "slot.incoming_wire_bytes"), Cell::bytes)),
         ("granted", |it| Cell::of(it.figure("bifrost", "slot.grant_wire_bytes"), Cell::bytes)),
-        ("grants in", |it| Cell::of(it.figure("grants", "received.taken"), Cell::count)),
-        ("missed", |it| Cell::of(it.figure("grants", "received.missed"), Cell::count).toned(Tone::Warn)),
-        ("credits in", |it| Cell::of(it.figure("credits", "taken"), Cell::count)),
-        ("missed", |it| Cell::of(it.figure("credits", "missed"), Cell::count).toned(Tone::Warn)),
+        ("grants in", |it| grown(it, "grants", "received.taken")),
+        ("missed", |it| grown(it, "grants", "received.missed").toned(Tone::Warn)),
+        ("credits in", |it| grown(it, "credits", "taken")),
+        ("missed", |it| grown(it, "credits", "missed").toned(Tone::Warn)),
         ("far ports", |it| Cell::of(it.figure("port_grants", "far_ports"), Cell::count)),
     ];
     let schemes = ["bifrost", "grants", "credits", "port_grants"];

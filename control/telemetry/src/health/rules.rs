@@ -227,7 +227,11 @@ fn pause_frames_lost(class: &Class<'_>) -> Option<String> {
 /// A link that obeys sends for as long as it is not paused, and for each pause no more than the headroom covers.
 fn peer_ignores_pauses(class: &Class<'_>) -> Option<String> {
     let sent = &class.priority;
-    let pauses = sent.count(|it| it.pauses_sent.xoff + it.pauses_sent.timed + it.pauses_sent.slot);
+    // What a scheme granted earlier may be under way for a round trip.
+    if sent.count(|it| it.pauses_sent.timed + it.pauses_sent.slot) > 0 {
+        return None;
+    }
+    let pauses = sent.count(|it| it.pauses_sent.xoff);
     let paused_ns = sent.count(|it| it.pauses_sent.paused_ns);
     let open_ns = sent.elapsed_ns().saturating_sub(paused_ns);
     let rate = class.port.now.port.rate_bits_per_second;

@@ -34,7 +34,7 @@ pub enum View {
 
 impl View {
     /// All views.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Ports,
         Self::Queues,
         Self::Pfc,

@@ -126,6 +126,9 @@ pub(super) fn network(
     Ok(network)
 }
 
+/// The most bursts of a run. A drain that is next to nothing would have more of them than memory has room for.
+const BURSTS: usize = 4_096;
+
 /// Everybody sends from the start for five round trips, then in bursts of a quarter of a round trip, two in each.
 pub(super) fn flows(request: &Request, times: Times) -> Vec<FlowSpec> {
     let receiver = NodeId(HOSTS + u32::from(SENDERS));
@@ -133,7 +136,10 @@ pub(super) fn flows(request: &Request, times: Times) -> Vec<FlowSpec> {
     let priorities: Vec<_> = request.priorities.iter().collect();
     let mut spans = vec![(at(0), at(20))];
     spans.extend(
-        (11..).map(|burst| (at(2 * burst), at(2 * burst + 1))).take_while(|(_, stop)| *stop < times.end),
+        (11..)
+            .map(|burst| (at(2 * burst), at(2 * burst + 1)))
+            .take_while(|(_, stop)| *stop < times.end)
+            .take(BURSTS),
     );
     let flow = |source: u32, (start, stop): (Nanos, Nanos), priority| FlowSpec {
         id: FlowId(0),

@@ -29,6 +29,8 @@ pub struct Proof {
     pauses: Pauses,
     /// By how much the rate of the plan was divided.
     pub divisor: u64,
+    /// Whether the slot of the plan does not suit that rate, and the usual one takes its place.
+    pub other_slot: bool,
 }
 
 /// How a run ended.
@@ -85,10 +87,13 @@ impl Proof {
     /// [`PlanError`] if there is no plan for the lower rate.
     pub fn new(built: &Built) -> Result<Self, PlanError> {
         let divisor = frames(built).div_ceil(FRAMES).max(1);
-        let built = if divisor == 1 { built.clone() } else { Built::new(&divided(&built.request, divisor))? };
+        let (built, other_slot) = match divisor {
+            1 => (built.clone(), false),
+            _ => slower(&built.request, divisor)?,
+        };
         let pauses = Pauses::new(&built);
         let programs = [0, 1].map(|end: usize| Arc::clone(&built.gateways[end].program));
-        Ok(Self { built, programs, pauses, divisor })
+        Ok(Self { built, programs, pauses, divisor, other_slot })
     }
 
     /// The same with half of the headroom on the long links, in groups and pools: the control, which must fail where
@@ -185,14 +190,17 @@ fn frames(built: &Built) -> u64 {
     (all / SHORTEST).saturating_mul(LINKS)
 }
 
-fn divided(request: &Request, divisor: u64) -> Request {
+/// The plan at a part of its rate, and whether it has another slot: that of the plan may be shorter than a frame there.
+fn slower(request: &Request, divisor: u64) -> Result<(Built, bool), PlanError> {
     let part = |rate: BitRate| BitRate::new(rate.bits_per_second() / divisor).unwrap_or(rate);
     let mut slower =
         Request { rate: part(request.rate), drain: Some(part(request.slowest_drain())), ..request.clone() };
     slower.senders.rate = part(request.senders.rate);
-    // A slot of the plan may be shorter than a frame at the lower rate.
+    if let (Some(_), Ok(built)) = (request.slot, Built::new(&slower)) {
+        return Ok((built, false));
+    }
     slower.slot = None;
-    slower
+    Ok((Built::new(&slower)?, request.slot.is_some()))
 }
 
 /// The outcome of a run that broke an invariant: nothing is known.
