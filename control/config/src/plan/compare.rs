@@ -27,8 +27,8 @@ pub struct Row {
 /// Compares the schemes on the link of `request`. A scheme that cannot run there has the reason in place of a row.
 pub fn compare(request: &Request) -> Vec<(Scheme, Result<Row, PlanError>)> {
     let row = |scheme| {
-        // LSCC stands above any of them, and a slot may not suit the others.
-        let request = Request { scheme, lscc: false, slot: request.slot, ..request.clone() };
+        // LSCC stands above any of them.
+        let request = Request { scheme, lscc: false, ..request.clone() };
         Built::new(&request).map(|built| Row::new(&built))
     };
     Scheme::ALL.into_iter().map(|scheme| (scheme, row(scheme))).collect()

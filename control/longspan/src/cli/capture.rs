@@ -16,7 +16,7 @@ use units::Interval;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   longspan capture --port lh0 --out pauses.pcapng
-  longspan capture --port lh0 --port dc0 --frames marked --for 1m --count 100000 --out marks.pcapng
+  longspan capture --port lh0 --port dc0 --frames marked --for 60s --count 100000 --out marks.pcapng
   longspan capture --port dc0 --frames all --host 10.0.17.1 --host 10.0.18.1 --qp 0x118 --out flow.pcapng
   longspan capture --port lh0 --out - | tshark -r -
 

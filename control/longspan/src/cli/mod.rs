@@ -91,6 +91,28 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// The examples in the help of a command and its subcommands, one for each line that begins with the program.
+    fn examples(command: &clap::Command) -> Vec<String> {
+        let help =
+            command.get_after_help().map(|help| help.to_string().replace("\\\n", " ")).unwrap_or_default();
+        let lines = help.lines().map(str::trim).filter(|line| line.starts_with("longspan "));
+        let own: Vec<_> = lines.map(|line| line.split(" | ").next().unwrap_or(line).to_owned()).collect();
+        own.into_iter().chain(command.get_subcommands().flat_map(examples)).collect()
+    }
+
+    #[test]
+    fn every_example_in_the_help_is_a_valid_command_line() {
+        let examples = examples(&Cli::command());
+        assert!(examples.len() > 30, "{}", examples.len());
+        for example in examples {
+            // Remarks stand in parentheses behind spaces; nothing is quoted.
+            let line = example.split("  ").next().unwrap_or_default();
+            if let Err(error) = Cli::try_parse_from(line.split_whitespace()) {
+                panic!("{example}: {}", one_line(&error));
+            }
+        }
+    }
+
     #[test]
     fn a_wrong_command_line_is_told_in_one_line() {
         for arguments in [

@@ -35,8 +35,8 @@ pub enum TrafficCommand {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   On the receiving machine, then on the sending one:
-    longspan traffic play config/scenarios/incast.toml --host r0=0000:3b:00.0 --for 5m
-    longspan traffic play config/scenarios/incast.toml --host h0=0000:3b:00.0 --for 5m
+    longspan traffic play config/scenarios/incast.toml --host r0=0000:3b:00.0 --for 300s
+    longspan traffic play config/scenarios/incast.toml --host h0=0000:3b:00.0 --for 300s
 
   Slower hosts, and a peer that obeys PFC late:
     longspan traffic play scenario.toml --host h0=eth1 --set topology.rate=1G --pfc-delay 20us

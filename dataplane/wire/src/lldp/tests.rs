@@ -174,7 +174,7 @@ fn the_first_three_tlvs_are_the_mandatory_ones_in_their_order_and_come_once() {
     refused(&[chassis.clone(), tlv(2, &[5])].concat(), "port ID length", 1);
     refused(&[chassis.clone(), port.clone(), tlv(3, &[0])].concat(), "time to live length", 1);
     for again in [chassis, port, ttl] {
-        refused(&with(&[again.clone()]), "repeated TLV type", u32::from(again[0] >> 1));
+        refused(&with(std::slice::from_ref(&again)), "repeated TLV type", u32::from(again[0] >> 1));
     }
     refused(&with(&[tlv(0, &[1])]), "End Of LLDPDU length", 1);
     refused(&with(&[vec![0; LONGEST_LLDPDU]]), "length", with(&[]).len() as u32 + 1_500);

@@ -104,7 +104,7 @@ impl Gateway {
     /// `count` frames.
     pub fn capture(&self, lab: &Lab, port: &str, count: u64, out: &Path) -> Process {
         let mut command = longspan();
-        command.args(["capture", "--direction", "received", "--for", "5m", "--port", port, "--count"]);
+        command.args(["capture", "--direction", "received", "--for", "300s", "--port", port, "--count"]);
         command.arg(count.to_string()).arg("--out").arg(out).arg("--socket").arg(&self.socket);
         let capture = Process::start("capture", command, lab.directory());
         wait_until("the capture to begin", || out.exists());
