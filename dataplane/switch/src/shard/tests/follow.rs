@@ -50,6 +50,8 @@ impl Transmitter<Whole> for Sent {
     fn control(&mut self, start: Nanos, frame: &ControlFrame) {
         self.0.push((start, frame.bytes().to_vec()));
     }
+
+    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 impl Links<Whole> for Sent {
