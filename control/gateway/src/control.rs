@@ -27,6 +27,8 @@ use crate::look::Looks;
 use crate::socket::{Request, Response};
 use crate::{notify, reload};
 
+/// The reason of a change that a reload makes.
+const RELOAD: &str = "reload";
 /// The interval of checks of workers and links.
 const WATCH: Duration = Duration::from_millis(20);
 /// The interval of checks whether a drain has finished.
@@ -163,7 +165,7 @@ impl<L: Line> Control<L> {
                     self.configured = successor.gateway;
                     self.widening = None;
                     let wider = self.wanted();
-                    self.put_in_force(wider, "reload");
+                    self.put_in_force(wider, RELOAD);
                     successor.changes
                 },
             );
@@ -202,6 +204,10 @@ impl<L: Line> Control<L> {
                     settings.groups[priority.index()].lossless().map_or(0, |group| group.headroom.0)
                 };
                 let (from_bytes, to_bytes) = (headroom(before), headroom(after));
+                // Beside a reload, nothing else makes a priority lossy or lossless.
+                let is_negotiated =
+                    before.lossless().contains(priority) != after.lossless().contains(priority);
+                let reason = if is_negotiated && reason != RELOAD { "dcbx" } else { reason };
                 if from_bytes != to_bytes {
                     let what = What::HeadroomMoved { reason, from_bytes, to_bytes };
                     self.journal.note(now, Some(port), Some(priority), what);
@@ -264,7 +270,9 @@ impl<L: Line> Control<L> {
         let heard = |seen: Option<Box<Inspection>>| seen?.port.link_agent;
         let heard: Vec<_> = self.crew.inspect().into_iter().map(heard).collect();
         let changes = self.link_agents.see(&heard, &self.configured, now);
-        self.link_agents.tell(&heard, &self.gateway, now);
+        for (port, mismatches) in self.link_agents.tell(&heard, &self.gateway, now) {
+            self.journal.note(unix_time(), Some(port), None, What::Neighbour { mismatches });
+        }
         changes
     }
 

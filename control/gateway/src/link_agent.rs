@@ -127,7 +127,14 @@ impl LinkAgents {
     }
 
     /// Logs who is there, and differences between `gateway` and what was `heard`, those that last once per `control.repeat`.
-    pub fn tell(&mut self, heard: &[Option<LinkAgentReport>], gateway: &Gateway, now: Instant) {
+    /// Returns what it logged of differences, for each port; nothing where there are none any more.
+    pub fn tell(
+        &mut self,
+        heard: &[Option<LinkAgentReport>],
+        gateway: &Gateway,
+        now: Instant,
+    ) -> Vec<(PortId, Vec<String>)> {
+        let mut told = Vec::new();
         let repeat = Duration::from_nanos(gateway.runtime.control.repeat.0);
         for (port, (it, heard)) in (0..).map(PortId).zip(self.ports.iter_mut().zip(heard)) {
             let settings = gateway.program.port(port);
@@ -135,15 +142,18 @@ impl LinkAgents {
                 it.tell_names(heard, &settings.name, now);
                 let found = Mismatches::among(&agent.message, &heard.neighbours);
                 if it.is_to_tell(found, repeat, now) {
-                    for line in differences(found, heard, gateway, port) {
-                        tracing::warn!("{line}");
+                    let lines = differences(found, heard, gateway, port);
+                    for line in &lines {
+                        tracing::warn!("port {}: {line}", settings.name);
                     }
-                    if found == Mismatches::default() {
+                    if lines.is_empty() {
                         tracing::info!("port {}: the two ends of the link no longer differ", settings.name);
                     }
+                    told.push((port, lines));
                 }
             }
         }
+        told
     }
 
     /// What neighbours have changed of each port of `configured`, where they may: `gateway` is in force.
@@ -253,17 +263,12 @@ fn differences(found: Mismatches, heard: &LinkAgentReport, gateway: &Gateway, po
         let differs = |it: &&Neighbour| Mismatches::between(&agent.message, &it.message).contains(mismatch);
         match heard.neighbours.iter().find(differs) {
             Some(it) => lines.push(format!(
-                "port {}: the neighbour {} differs ({}): {}",
-                settings.name,
+                "the neighbour {} differs ({}): {}",
                 name(it),
                 mismatch.name(),
                 mismatch.sides(&agent.message, &it.message)
             )),
-            None => lines.push(format!(
-                "port {}: {}",
-                settings.name,
-                mismatch.sides(&agent.message, &agent.message)
-            )),
+            None => lines.push(mismatch.sides(&agent.message, &agent.message).to_string()),
         }
     }
     lines

@@ -60,7 +60,7 @@ kinds! {
     Xon = "xon" { held_bytes: u64 }
     /// A paused priority group takes headroom
     Headroom = "headroom" { held_bytes: u64 }
-    /// Headroom changed because of a late worker, a measured link or a reload
+    /// Headroom changed because of a late worker, a measured link, a neighbour or a reload
     HeadroomMoved = "headroom_moved" { reason: &'static str, from_bytes: u64, to_bytes: u64 }
     /// The watchdog found a queue stormed
     Storm = "storm" { action: &'static str, stalled_ns: u64, paused_ns: u64, waiting_frames: u64 }
@@ -74,6 +74,8 @@ kinds! {
     Flow = "flow" { change: &'static str, source: String, destination: String, destination_qp: u32, source_qp: Option<u32> }
     /// A link went up or down
     Link = "link" { up: bool }
+    /// The two ends of a link are set differently, or no longer
+    Neighbour = "neighbour" { mismatches: Vec<String> }
     /// A reload was applied or refused
     Reload = "reload" { applied: bool, lines: Vec<String> }
     /// Events found no room, on a core or on the way to this reader

@@ -180,7 +180,7 @@ fn a_difference_is_told_at_once_and_again_after_the_time_that_the_file_states() 
     let report = heard[0].unwrap();
     let agent = looks.configured.program.port(LH).link_agent.clone().unwrap();
     let found = Mismatches::among(&agent.message, &report.neighbours);
-    let expected = "port lh0: the neighbour 02:00:00:00:09:09 (port a) differs (pfc_priorities): \
+    let expected = "the neighbour 02:00:00:00:09:09 (port a) differs (pfc_priorities): \
                     PFC for priorities 3, 4 here, for priority 3 there";
     assert_eq!(differences(found, &report, &looks.configured, LH), [expected]);
 }

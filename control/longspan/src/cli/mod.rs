@@ -93,8 +93,9 @@ mod tests {
 
     /// The examples in the help of a command and its subcommands, one for each line that begins with the program.
     fn examples(command: &clap::Command) -> Vec<String> {
-        let help =
-            command.get_after_help().map(|help| help.to_string().replace("\\\n", " ")).unwrap_or_default();
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        // A line that ends with a backslash goes on in the next one.
+        let help = help.split("\\\n").map(str::trim_start).collect::<String>();
         let lines = help.lines().map(str::trim).filter(|line| line.starts_with("longspan "));
         let own: Vec<_> = lines.map(|line| line.split(" | ").next().unwrap_or(line).to_owned()).collect();
         own.into_iter().chain(command.get_subcommands().flat_map(examples)).collect()

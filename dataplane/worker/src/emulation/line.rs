@@ -27,6 +27,14 @@ enum Exit {
     Paced,
 }
 
+/// An announcement on the link, in the memory of the line itself.
+struct Announcement {
+    /// Its arrival; never if there is none.
+    due: Nanos,
+    length: usize,
+    bytes: [u8; LONGEST_EMITTED],
+}
+
 /// Delays the frames that leave a port as a long fibre would.
 ///
 /// The switch adds frames through [`Transmitter`] in the order of their starts; [`DelayLine::release`] takes
@@ -41,8 +49,8 @@ pub struct DelayLine<F> {
     data: Track<F>,
     /// Separate, so that data never takes room from control frames.
     control: Track<ControlFrame>,
-    /// The announcement on the link, and when it arrives. There is one at a time: one leaves a second at most.
-    announcement: (Nanos, Vec<u8>),
+    /// One at a time: one leaves a second at most.
+    announcement: Announcement,
     /// The number of frames put on the link. It orders frames that arrive at the same instant.
     order: u64,
     /// Data on the link, and its limit.
@@ -66,7 +74,7 @@ impl<F: Frame> DelayLine<F> {
             impairs_control: settings.control,
             data: Track::new(frames, reorders),
             control: Track::new(frames, reorders && settings.control),
-            announcement: (Nanos::NEVER, Vec::with_capacity(LONGEST_EMITTED)),
+            announcement: Announcement { due: Nanos::NEVER, length: 0, bytes: [0; LONGEST_EMITTED] },
             order: 0,
             held: WireBytes(0),
             capacity: capacity.data,
@@ -97,16 +105,16 @@ impl<F: Frame> DelayLine<F> {
             Exit::Paced => data.max(self.leaving.free_at()),
             Exit::OnTime | Exit::Shut => data,
         };
-        data.min(self.control.next().due).min(self.announcement.0)
+        data.min(self.control.next().due).min(self.announcement.due)
     }
 
     /// Gives `out` the frames that have arrived by `now`, in order of arrival, each with its due instant.
     /// Data for which `out` has no room stays on the link and leaves late, at the rate of the link. Control
     /// frames never wait behind it, because a late pause would break its guarantee.
     pub fn release(&mut self, now: Nanos, out: &mut impl Transmitter<F>) {
-        if self.announcement.0 <= now {
-            let due = core::mem::replace(&mut self.announcement.0, Nanos::NEVER);
-            out.announcement(due, &self.announcement.1);
+        if self.announcement.due <= now {
+            let due = core::mem::replace(&mut self.announcement.due, Nanos::NEVER);
+            out.announcement(due, &self.announcement.bytes[..self.announcement.length]);
             self.counters.delivered += 1;
         }
         let end = Arrival::behind(now);
@@ -161,7 +169,7 @@ impl<F: Frame> DelayLine<F> {
     }
 
     fn in_flight(&self) -> u64 {
-        let announced = usize::from(self.announcement.0 != Nanos::NEVER);
+        let announced = usize::from(self.announcement.due != Nanos::NEVER);
         (self.data.length() + self.control.length() + announced) as u64
     }
 
@@ -217,12 +225,12 @@ impl<F: Frame> Transmitter<F> for DelayLine<F> {
         let impairments = self.impairments.as_mut().filter(|_| self.impairs_control);
         if impairments.is_some_and(|it| it.fate().lost) {
             self.counters.lost += 1;
-        } else if self.announcement.0 != Nanos::NEVER || frame.len() > LONGEST_EMITTED {
+        } else if self.announcement.due != Nanos::NEVER || frame.len() > LONGEST_EMITTED {
             self.counters.overflowed += 1;
         } else {
-            self.announcement.0 = start + self.delay;
-            self.announcement.1.clear();
-            self.announcement.1.extend_from_slice(frame);
+            self.announcement.due = start + self.delay;
+            self.announcement.length = frame.len();
+            self.announcement.bytes[..frame.len()].copy_from_slice(frame);
         }
     }
 }
