@@ -97,7 +97,8 @@ mod tests {
         // A line that ends with a backslash goes on in the next one.
         let help = help.split("\\\n").map(str::trim_start).collect::<String>();
         let lines = help.lines().map(str::trim).filter(|line| line.starts_with("longspan "));
-        let own: Vec<_> = lines.map(|line| line.split(" | ").next().unwrap_or(line).to_owned()).collect();
+        let own: Vec<_> =
+            lines.map(|line| line.split(['|', '>']).next().unwrap_or(line).trim().to_owned()).collect();
         own.into_iter().chain(command.get_subcommands().flat_map(examples)).collect()
     }
 
