@@ -50,6 +50,10 @@ impl Transmitter<Whole> for Sent {
     fn control(&mut self, start: Nanos, frame: &ControlFrame) {
         self.0.push((start, frame.bytes().to_vec()));
     }
+
+    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
+        self.0.push((start, frame.to_vec()));
+    }
 }
 
 impl Links<Whole> for Sent {
