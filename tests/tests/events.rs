@@ -136,6 +136,30 @@ fn a_congested_group_reaches_xoff_takes_headroom_and_resumes_and_each_is_one_eve
 }
 
 #[test]
+fn each_congestion_of_a_group_is_an_event_even_if_its_pause_was_never_sent() {
+    let mut settings = two_ports();
+    settings.ports[A.index()].rate = units::BitRate::gigabits(1);
+    let (mut bench, mut events) = (Testbench::new(settings), Vec::new());
+    bench.shard.record_events();
+    for _ in 0..2 {
+        // The link to A is busy until long after the group is empty again.
+        bench.inject(B, Flow::new(B, A).at(P3).udps(20, 1_000));
+        bench.inject(A, Flow::new(A, B).at(P3).udps(120, 1_000));
+        bench.run_for(MS * 2);
+        take(&mut bench, &mut events);
+    }
+    assert!(bench.pauses(A, P3).is_empty());
+    let whats: Vec<_> = events.iter().map(|event| (event.port, event.what)).collect();
+    let [xoff, xon, again, and_again] = whats[..] else { panic!("{whats:?}") };
+    for what in [xoff, again] {
+        assert!(matches!(what, (Some(A), Happening::XoffReached { .. })), "{what:?}");
+    }
+    for what in [xon, and_again] {
+        assert!(matches!(what, (Some(A), Happening::XonReached { held: Bytes(0) })), "{what:?}");
+    }
+}
+
+#[test]
 fn a_flood_of_dropped_frames_is_an_event_a_second_with_its_sum() {
     let (mut bench, mut events) = (Testbench::new(two_ports()), Vec::new());
     bench.shard.record_events();
@@ -151,6 +175,10 @@ fn a_flood_of_dropped_frames_is_an_event_a_second_with_its_sum() {
         Happening::Dropped { reason: DropReason::Runt, half: PortHalf::Ingress, volume }
     };
     assert_eq!(told, [(10, dropped(10)), (1_010, dropped(1_000)), (2_010, dropped(1_000))]);
+    let (now, mut last) = (bench.now(), Vec::new());
+    bench.shard.take_last_events(now, |events| last.append(events));
+    let whats: Vec<_> = last.iter().map(|event| event.what).collect();
+    assert_eq!(whats, [dropped(490)], "nothing is left behind at the end");
 }
 
 #[test]

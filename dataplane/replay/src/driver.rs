@@ -101,7 +101,7 @@ impl<S: FrameSource> Replay<S> {
                 return Err(error);
             }
         };
-        gateway.take_events();
+        gateway.take_last_events();
         let clamped = (0..self.merge.sources()).map(|source| self.merge.clamped(source)).sum();
         let report = Report::new(name, &gateway, &input, clamped, ending);
         let series = gateway.sampler.map(|sampler| sampler.finish(&gateway.shard, gateway.now));
@@ -158,14 +158,19 @@ fn without_requests(program: Arc<Program>) -> Arc<Program> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::{CaptureFile, CaptureWriter, Pace};
+    use std::cell::Cell;
+    use std::fs::File;
+    use std::rc::Rc;
+    use switch::Happening;
     use switch::link_delay::LinkDelay;
     use switch::program::{BufferSettings, ForwardingSettings, Settings};
-    use units::{BitRate, Bytes};
+    use units::{BitRate, Bytes, Nanos, PortId};
     use wire::ethernet::MacAddress;
 
-    #[test]
-    fn a_port_that_measures_its_link_only_answers_in_a_replay() {
-        let port = |number, link_delay| PortSettings {
+    /// One port for each of `measurements`.
+    fn program<const N: usize>(measurements: [Option<LinkDelay>; N]) -> Arc<Program> {
+        let port = |(number, link_delay)| PortSettings {
             link_delay,
             ..PortSettings::lossy(
                 format!("port{number}"),
@@ -174,16 +179,43 @@ mod tests {
             )
         };
         let pool = Bytes(1 << 20);
-        let asks = LinkDelay { interval: Some(Interval::from_secs(1)) };
         let settings = Settings {
-            ports: vec![port(0, Some(asks)), port(1, None)],
+            ports: (0..).zip(measurements).map(port).collect(),
             buffer: BufferSettings { shared: pool, headroom: pool, egress_lossy: pool, packing: None },
             forwarding: ForwardingSettings::Patch(Vec::new()),
             seed: 1,
         };
-        let program = without_requests(Arc::new(Program::new(settings).unwrap()));
+        Arc::new(Program::new(settings).unwrap())
+    }
+
+    #[test]
+    fn a_port_that_measures_its_link_only_answers_in_a_replay() {
+        let asks = LinkDelay { interval: Some(Interval::from_secs(1)) };
+        let program = without_requests(program([Some(asks), None]));
         let measurements: Vec<_> = program.settings().ports.iter().map(|port| port.link_delay).collect();
         assert_eq!(measurements, [Some(LinkDelay { interval: None }), None]);
         assert!(Arc::ptr_eq(&without_requests(program.clone()), &program), "nothing is left to change");
+    }
+
+    #[test]
+    fn the_drop_events_of_a_replay_add_up_to_the_drops_of_its_report() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runts.pcap");
+        let mut writer = CaptureWriter::create(&path).unwrap();
+        (0..5).for_each(|at| writer.write(Nanos(at * 7_000_000), &[0; 10], 10).unwrap());
+        writer.finish().unwrap();
+        let source = CaptureFile::open(&path).unwrap();
+        let input = Input { source, pace: Pace::AsCaptured, side: Side::Port(PortId(0)) };
+        let told = Rc::new(Cell::new(0));
+        let sum = told.clone();
+        let replay = Replay::new(program([None, None]), vec![input]).unwrap().record_events(move |event| {
+            if let Happening::Dropped { volume, .. } = event.what {
+                sum.set(sum.get() + volume.frames);
+            }
+        });
+        let outputs = Outputs::<File>::new([None, None]);
+        let report = replay.run("gateway", outputs, |_| ControlFlow::Continue(())).unwrap().report;
+        assert_eq!(told.get(), 5);
+        assert_eq!(report.conservation.ports[0].ingress.dropped_at_ingress.frames, 5);
     }
 }

@@ -89,9 +89,16 @@ impl<W: CaptureSink> Gateway<W> {
 
     /// Gives away the events up to now.
     #[cold]
-    pub fn take_events(&mut self) {
+    fn take_events(&mut self) {
         if let Some(sink) = &mut self.events {
             self.shard.take_events(self.now, |events| events.drain(..).for_each(|event| sink(&event)));
+        }
+    }
+
+    /// Gives away the events up to now, at the end of the replay.
+    pub fn take_last_events(&mut self) {
+        if let Some(sink) = &mut self.events {
+            self.shard.take_last_events(self.now, |events| events.drain(..).for_each(|event| sink(&event)));
         }
     }
 

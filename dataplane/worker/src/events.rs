@@ -3,8 +3,8 @@
 use crate::ring::{Consumer, Producer, ring};
 use switch::Event;
 
-/// The number of events that the ring holds: some 50 for each microsecond between two looks of the control thread would
-/// not fit, and some 200 for each millisecond do.
+/// The number of events that the ring holds. The control thread empties it every 20 ms, so it holds 200 events for each
+/// millisecond.
 const CAPACITY: usize = 4_096;
 
 /// The worker's end. Events that find no room wait in the shard, which counts those that it loses.

@@ -44,6 +44,12 @@ impl DropWatch {
         }
     }
 
+    /// Lets the next look be at once, and tell all that it finds.
+    pub fn hurry(&mut self) {
+        self.next_look = Nanos::ZERO;
+        self.told.as_flattened_mut().iter_mut().for_each(|told| told.at = None);
+    }
+
     /// Whether it may look at `now`. If so, not again for [`LOOK`].
     pub fn takes_look(&mut self, now: Nanos) -> bool {
         let due = self.next_look <= now;

@@ -49,6 +49,13 @@ impl Events {
         self.due <= now
     }
 
+    /// Makes a look due at once, if events are recorded.
+    pub fn hurry(&mut self) {
+        if self.is_on() {
+            self.next_look = Nanos::ZERO;
+        }
+    }
+
     /// Whether a look is due at `now`; if so, the next one is in [`LOOK`].
     pub fn takes_look(&mut self, now: Nanos) -> bool {
         let due = self.next_look <= now;
@@ -82,18 +89,23 @@ impl Events {
     /// lost.
     pub fn give(&mut self, now: Nanos, mut take: impl FnMut(&mut Vec<Event>)) {
         take(&mut self.waiting);
-        if self.lost > 0 && self.waiting.len() < Self::CAPACITY {
-            let events = core::mem::take(&mut self.lost);
-            self.waiting.push(Event {
-                at: now,
-                port: None,
-                priority: None,
-                what: Happening::Lost { events },
-            });
+        if self.lost > 0 {
+            self.tell_losses(now);
             take(&mut self.waiting);
         }
         // What was left behind is offered again at the next look.
         self.due = self.next_look;
+    }
+
+    /// Appends the number of lost events. A flood whose events nobody takes has one record: more would fill the room kept
+    /// for other events.
+    fn tell_losses(&mut self, now: Nanos) {
+        if let Some(Event { what: Happening::Lost { events }, .. }) = self.waiting.last_mut() {
+            *events += core::mem::take(&mut self.lost);
+        } else if self.waiting.len() < Self::CAPACITY {
+            let what = Happening::Lost { events: core::mem::take(&mut self.lost) };
+            self.waiting.push(Event { at: now, port: None, priority: None, what });
+        }
     }
 }
 
@@ -140,6 +152,22 @@ mod tests {
         taken.clear();
         events.give(Nanos(10), |waiting| taken.append(waiting));
         assert_eq!(taken, [resumed(7)], "a loss is told once");
+    }
+
+    #[test]
+    fn losses_that_nobody_takes_are_one_record_and_leave_room_for_other_events() {
+        let mut events = Events::default();
+        events.start();
+        (0..768).for_each(|at| events.note(resumed(at)));
+        for look in 0..300 {
+            events.note(resumed(look));
+            events.give(Nanos(look), |_| {});
+        }
+        events.note(ecn(300));
+        let mut taken = Vec::new();
+        events.give(Nanos(301), |waiting| taken.append(waiting));
+        let lost = Event { at: Nanos(0), port: None, priority: None, what: Happening::Lost { events: 300 } };
+        assert_eq!(taken[768..], [lost, ecn(300)]);
     }
 
     #[test]

@@ -215,6 +215,12 @@ impl<F: Frame> Shard<F> {
         self.fabric.take_events(now, take);
     }
 
+    /// Takes events like [`Shard::take_events`], for the last time: drops and ends of pauses that wait for the next look are
+    /// told at once, up to `now`.
+    pub fn take_last_events(&mut self, now: Nanos, take: impl FnMut(&mut Vec<Event>)) {
+        self.fabric.take_last_events(now, take);
+    }
+
     /// Queues frames that another shard admitted for ports of this one, and leaves `frames` empty.
     pub fn accept(&mut self, now: Nanos, frames: &mut Vec<Handoff<F>>) {
         if matches!(self.program.forwarding(), Forwarding::Bridge) {

@@ -52,7 +52,7 @@ impl CaptureFilter {
     /// Whether a frame of `length` that starts with `bytes` is wanted.
     pub fn matches(&self, bytes: &[u8], length: Bytes) -> bool {
         let Ok(stack) = vlan::Stack::parse(bytes) else {
-            return self.is_plain();
+            return self.class == FrameClass::All && self.is_plain();
         };
         let is_control =
             stack.ether_type == EtherType::MAC_CONTROL || grants::is_frame(bytes) || ptp::is_frame(bytes);
@@ -76,7 +76,7 @@ impl CaptureFilter {
             && self.queue_pair.is_none_or(|it| packet.is_some_and(|packet| packet.queue_pair() == Some(it)))
     }
 
-    /// Whether only the class of a frame matters, and that it may be malformed.
+    /// Whether only the class of a frame matters.
     fn is_plain(&self) -> bool {
         self.class != FrameClass::Marked
             && self.priorities.is_empty()

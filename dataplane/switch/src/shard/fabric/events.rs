@@ -17,11 +17,19 @@ impl<F: Frame> Fabric<F> {
             for port in self.owned.iter() {
                 let (ingress, egress) = (&mut self.ingress[port.index()], &mut self.egress[port.index()]);
                 self.recorder.look_at_pauses(now, port);
+                // A group may have fallen below its threshold before its pause was sent, and then no frame resumes it.
+                self.recorder.note_thresholds(now, ingress);
                 self.recorder.look_at_drops(now, ingress, egress);
                 self.look_at_flows(port);
             }
         }
         self.recorder.events.give(now, take);
+    }
+
+    /// Takes events like [`Self::take_events`], with all drops so far.
+    pub fn take_last_events(&mut self, now: Nanos, take: impl FnMut(&mut Vec<Event>)) {
+        self.recorder.hurry();
+        self.take_events(now, take);
     }
 
     /// Notes what has become known of the flows of `port`.

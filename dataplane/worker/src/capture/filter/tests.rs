@@ -49,6 +49,15 @@ fn marked_packets_are_those_that_carry_congestion_experienced() {
 }
 
 #[test]
+fn a_frame_whose_tags_break_off_is_no_control_frame() {
+    let mut frame = frames()[3].to_vec();
+    assert_eq!(frame[12..14], [0x81, 0], "a VLAN tag");
+    frame.truncate(15);
+    assert!(!CaptureFilter::default().matches(&frame, Bytes(15)));
+    assert!(all().matches(&frame, Bytes(15)));
+}
+
+#[test]
 fn no_frame_is_too_short_or_too_broken_for_a_filter() {
     let three = PrioritySet::EMPTY.with(Priority::from_low_bits(3));
     let queue_pair = Some(QueuePair::from_low_bits(0x118));
