@@ -33,6 +33,7 @@ mod lateness;
 mod line;
 #[cfg(feature = "dpdk")]
 mod link_agent;
+#[cfg(feature = "dpdk")]
 mod link_delay;
 #[cfg(feature = "dpdk")]
 mod links;

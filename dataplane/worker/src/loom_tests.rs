@@ -16,15 +16,12 @@ use crate::{
 use core::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 use std::sync::Arc;
-use switch::program::{
-    BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, PfcSettings, PortSettings,
-    QueueSettings, Scheduling, Settings, Threshold,
-};
+use switch::program::{BufferSettings, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold};
 use switch::{
     ControlFrame, Event, ForwardingSettings, Frame, Happening, Ledger, Program, Shard, ShardId, Successor,
     Transmitter,
 };
-use units::{BitRate, Bytes, Cells, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
+use units::{BitRate, Bytes, Cells, Interval, Nanos, PortId, Priority};
 use wire::ethernet::MacAddress;
 
 const A: PortId = PortId(0);

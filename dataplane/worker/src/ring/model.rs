@@ -112,7 +112,7 @@ impl<T> Producer<T> {
 
 impl<T> Consumer<T> {
     fn items_up_to(&mut self, most: usize) -> usize {
-        if self.head + most > self.seen_tail {
+        if most > self.seen_tail - self.head {
             self.seen_tail = self.ring.tail.load(Ordering::Acquire);
         }
         most.min(self.seen_tail - self.head)
