@@ -143,8 +143,8 @@ fn each_congestion_of_a_group_is_an_event_even_if_its_pause_was_never_sent() {
     bench.shard.record_events();
     for _ in 0..2 {
         // The link to A is busy until long after the group is empty again.
-        bench.inject(B, Flow::new(B, A).at(P3).udps(20, 1_000));
-        bench.inject(A, Flow::new(A, B).at(P3).udps(120, 1_000));
+        bench.inject_singly(B, Flow::new(B, A).at(P3).udps(1, 9_000));
+        bench.inject(A, Flow::new(A, B).at(P3).udps(100, 1_000));
         bench.run_for(MS * 2);
         take(&mut bench, &mut events);
     }
