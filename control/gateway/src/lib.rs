@@ -38,6 +38,7 @@ mod link_delay;
 mod links;
 #[cfg(feature = "dpdk")]
 mod look;
+mod lookup;
 #[cfg(feature = "dpdk")]
 mod memif;
 #[cfg(feature = "dpdk")]
