@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::Sender;
 
 use config::Gateway;
-use units::{PortId, Priority};
+use units::PortId;
 use wire::roce::QueuePair;
 use worker::{CaptureFilter, FrameClass, TapReader, tap};
 
-use crate::crew::Crew;
+use crate::crew::{Crew, Told};
 use crate::event::Event;
+use crate::lookup;
 use crate::socket::{CaptureClass, CaptureRequest, CaptureSession, Response};
 
 /// The memory of the buffers of one capture, for all of its ports together.
@@ -23,11 +24,20 @@ const PORTS_MAX: usize = 8;
 
 /// The captures that go on. A port has one at most.
 pub struct Captures {
-    /// By port, the number of its capture.
-    at: Vec<Option<u64>>,
+    /// By port, its capture.
+    at: Vec<Option<Ongoing>>,
     next: u64,
     /// Given to each capture, to tell its end.
     events: Sender<Event>,
+}
+
+/// A capture at a port.
+#[derive(Clone)]
+struct Ongoing {
+    /// The number of the capture.
+    number: u64,
+    /// Whether it has ended. Its port is taken until the worker was told so.
+    ended: bool,
 }
 
 impl Captures {
@@ -50,18 +60,27 @@ impl Captures {
         let buffers = (MEMORY_BYTES / ports.len() / request.snap_bytes.max(1)).clamp(1, BUFFERS_MAX);
         let filters: Vec<_> =
             ports.iter().map(|port| filter(&request, gateway, *port)).collect::<Result<_, _>>()?;
+        let stalled = |port: PortId| {
+            let name = &gateway.program.port(port).name;
+            Err(Response::Busy(format!("the worker of port {name} is stalled")))
+        };
+        if let Some(port) = ports.iter().find(|port| crew.owes_answers(**port)) {
+            return stalled(*port);
+        }
         let number = self.next;
         self.next += 1;
         let mut readers: Vec<TapReader> = Vec::new();
+        let mut taps = Vec::new();
         for (port, filter) in ports.iter().zip(filters) {
             let (tap, reader) = tap(filter, buffers, request.snap_bytes);
-            self.at[port.index()] = Some(number);
+            self.at[port.index()] = Some(Ongoing { number, ended: false });
             readers.push(reader);
-            if !crew.capture(*port, Some(tap)) {
-                self.end(number, crew);
-                let name = &gateway.program.port(*port).name;
-                return Err(Response::Busy(format!("the worker of port {name} is stalled")));
-            }
+            taps.push((*port, Some(tap)));
+        }
+        let told = crew.capture(taps);
+        if let Some((port, _)) = ports.iter().zip(told).find(|(_, told)| *told != Told::Done) {
+            self.end(number, crew);
+            return stalled(*port);
         }
         let events = self.events.clone();
         let end = move || {
@@ -81,7 +100,7 @@ impl Captures {
         if !(1..=CaptureRequest::LONGEST_NS).contains(for_ns) {
             return refuse("a capture lasts up to an hour".into());
         }
-        let ongoing: BTreeSet<_> = self.at.iter().flatten().collect();
+        let ongoing: BTreeSet<_> = self.at.iter().flatten().map(|it| it.number).collect();
         if ongoing.len() >= CAPTURES_MAX {
             return Err(Response::Busy(format!("{CAPTURES_MAX} captures go on already")));
         }
@@ -90,8 +109,7 @@ impl Captures {
         }
         let mut ports = Vec::new();
         for name in &request.ports {
-            let found = (0..).map(PortId).zip(gateway.port_names()).find(|(_, known)| known == name);
-            let Some((port, _)) = found else { return refuse(format!("there is no port {name}")) };
+            let port = lookup::port(name, gateway.port_names())?;
             if ports.contains(&port) {
                 return refuse(format!("port {name} is named twice"));
             }
@@ -103,12 +121,21 @@ impl Captures {
         Ok(ports)
     }
 
-    /// Ends the capture with this number. Its memory is freed here.
+    /// Ends the capture with this number. Its memory is freed here, for a stalled worker when it resumes.
     pub fn end(&mut self, number: u64, crew: &mut Crew) {
-        for (port, at) in (0..).map(PortId).zip(&mut self.at) {
-            if *at == Some(number) {
-                *at = None;
-                crew.capture(port, None);
+        self.at.iter_mut().flatten().filter(|it| it.number == number).for_each(|it| it.ended = true);
+        self.remove_ended(crew);
+    }
+
+    /// Removes captures that have ended from their ports, those of a full mailbox as soon as it has room.
+    pub fn remove_ended(&mut self, crew: &mut Crew) {
+        let places = (0..).map(PortId).zip(&self.at);
+        let ended = places.filter(|(_, at)| at.as_ref().is_some_and(|it| it.ended));
+        let ports: Vec<_> = ended.map(|(port, _)| port).collect();
+        let told = crew.capture(ports.iter().map(|port| (*port, None)).collect());
+        for (port, told) in ports.iter().zip(told) {
+            if told != Told::No {
+                self.at[port.index()] = None;
             }
         }
     }
@@ -117,8 +144,7 @@ impl Captures {
 /// The filter at `port`.
 fn filter(request: &CaptureRequest, gateway: &Gateway, port: PortId) -> Result<CaptureFilter, Response> {
     let refuse = |why: String| Response::InvalidRequest(why);
-    let priority =
-        |number: &u8| Priority::new(*number).map_err(|_| refuse(format!("there is no priority {number}")));
+    let priority = |number: &u8| lookup::priority(*number);
     let mut addresses = [None; 2];
     if request.addresses.len() > addresses.len() {
         return Err(refuse("a packet has two addresses".into()));
@@ -137,4 +163,65 @@ fn filter(request: &CaptureRequest, gateway: &Gateway, port: PortId) -> Result<C
         addresses,
         queue_pair: request.queue_pair.map(QueuePair::from_low_bits),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crew::tests::{configured, crew};
+    use core::time::Duration;
+    use std::sync::mpsc::channel;
+
+    fn request() -> CaptureRequest {
+        CaptureRequest {
+            ports: vec!["dc0".into()],
+            received: true,
+            sent: true,
+            class: CaptureClass::All,
+            priorities: Vec::new(),
+            addresses: Vec::new(),
+            queue_pair: None,
+            snap_bytes: 100,
+            for_ns: 1,
+            frames_max: None,
+            bytes_max: None,
+        }
+    }
+
+    #[test]
+    fn a_capture_that_ends_while_the_mailbox_is_full_is_removed_when_there_is_room() {
+        let (one, _other, mut crew, _) = crew();
+        crew.patience = Duration::from_secs(60);
+        let (events, _ends) = channel();
+        let mut captures = Captures::new(2, events);
+        let session = captures.begin(request(), &mut crew, &configured("4MiB")).unwrap();
+        one.stall();
+        (0..100).for_each(|_| crew.clear_watermarks());
+        captures.end(0, &mut crew);
+        let again = captures.begin(request(), &mut crew, &configured("4MiB"));
+        assert!(matches!(again, Err(Response::Busy(_))), "the worker has it still");
+        one.go_on();
+        while captures.at[0].is_some() {
+            captures.remove_ended(&mut crew);
+        }
+        assert!(captures.begin(request(), &mut crew, &configured("4MiB")).is_ok());
+        drop(session);
+        crew.stop();
+    }
+
+    #[test]
+    fn a_worker_that_owes_answers_gets_no_capture() {
+        let (one, _other, mut crew, _) = crew();
+        one.stall();
+        crew.patience = Duration::from_millis(1);
+        crew.inspect();
+        let (events, _ends) = channel();
+        let mut captures = Captures::new(2, events);
+        let refused = captures.begin(request(), &mut crew, &configured("4MiB"));
+        assert!(matches!(refused, Err(Response::Busy(_))));
+        assert!(captures.at.iter().all(Option::is_none), "no port is taken");
+        one.go_on();
+        crew.patience = Duration::from_secs(60);
+        crew.stop();
+    }
 }

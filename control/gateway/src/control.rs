@@ -320,6 +320,7 @@ impl<L: Line> Control<L> {
     /// Checks workers and links.
     fn watch(&mut self, links: &mut [bool]) {
         self.crew.watch();
+        self.captures.remove_ended(&mut self.crew);
         self.journal.collect();
         self.watch_room();
         for (number, (line, known)) in (0..).zip(self.lines.iter_mut().zip(links)) {
@@ -356,6 +357,7 @@ impl<L: Line> Control<L> {
         let deadline = Instant::now() + limit;
         while self.left_inside() > 0 && Instant::now() < deadline {
             self.crew.drain_late();
+            self.journal.collect();
             match self.events.recv_timeout(DRAIN_LOOK) {
                 // The drain began because the time was up or a worker was lost, and now the end is requested.
                 Ok(Event::Terminate) => break,
@@ -366,6 +368,7 @@ impl<L: Line> Control<L> {
         }
         let left_inside = self.left_inside();
         let snapshot = self.look();
+        self.journal.collect();
         self.crew.stop();
         Ended { snapshot, left_inside, lost_worker }
     }

@@ -79,6 +79,17 @@ impl Member {
     }
 }
 
+/// Whether a worker follows a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// It does not know of it: its mailbox is full.
+    No,
+    /// It is stalled and will follow when it resumes.
+    Late,
+    /// It has followed.
+    Done,
+}
+
 /// The time of a worker's last known turn.
 struct Pulse {
     turns: u64,
@@ -160,19 +171,37 @@ impl Crew {
 
     /// Notifies the owner of `port` whether its link is up.
     pub fn link(&mut self, port: PortId, up: bool) -> bool {
-        let owner = self.members.iter_mut().find(|member| member.ports.contains(&port));
-        owner.is_some_and(|member| member.tell(Command::Link(port, up)))
+        self.owner(port).is_some_and(|member| member.tell(Command::Link(port, up)))
     }
 
-    /// Puts a capture at `port`, or removes that which it has, and frees the memory of the former one. Returns whether its
-    /// worker has answered; if it is stalled, it follows when it resumes.
-    pub fn capture(&mut self, port: PortId, tap: Option<Box<Tap>>) -> bool {
+    /// Whether the worker of `port` owes answers, so that nobody should wait for more of them.
+    pub fn owes_answers(&mut self, port: PortId) -> bool {
+        self.owner(port).is_none_or(|member| !member.catch_up())
+    }
+
+    /// Puts a capture at each of these ports, or removes that which it has, and frees the memory of the former ones. Does
+    /// not wait for a worker that owes answers. Returns for each port whether its worker follows.
+    pub fn capture(&mut self, taps: Vec<(PortId, Option<Box<Tap>>)>) -> Vec<Told> {
         let deadline = Instant::now() + self.patience;
-        let Some(member) = self.members.iter_mut().find(|member| member.ports.contains(&port)) else {
-            return false;
+        // Send all commands before waiting, so that stalled workers take no more time than one.
+        let mut ask = |(port, tap)| {
+            let Some(member) = self.owner(port) else { return (port, false, deadline) };
+            let until = if member.catch_up() { deadline } else { Instant::now() };
+            (port, member.tell(Command::Capture(port, tap)), until)
         };
-        member.tell(Command::Capture(port, tap))
-            && matches!(wait(member, deadline), Some(Reply::Captures(..)))
+        let asked: Vec<_> = taps.into_iter().map(&mut ask).collect();
+        let mut hear = |(port, told, until)| match self.owner(port) {
+            Some(member) if told => match wait(member, until) {
+                Some(Reply::Captures(..)) => Told::Done,
+                _ => Told::Late,
+            },
+            _ => Told::No,
+        };
+        asked.into_iter().map(&mut hear).collect()
+    }
+
+    fn owner(&mut self, port: PortId) -> Option<&mut Member> {
+        self.members.iter_mut().find(|member| member.ports.contains(&port))
     }
 
     /// Restarts the cleared-on-read watermarks.
@@ -323,7 +352,7 @@ pub fn spawn<T: Send + 'static>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::device::WireDevice;
     use core::sync::atomic::{AtomicBool, Ordering};
@@ -347,8 +376,10 @@ mod tests {
     }
 
     /// A worker that owns one of two ports and turns while allowed.
-    struct Hand {
+    pub(crate) struct Hand {
         turns: Arc<AtomicBool>,
+        /// Whether it has seen that it may not turn.
+        rests: Arc<AtomicBool>,
     }
 
     fn hand(core: usize, program: &Arc<Program>) -> (Hand, Member) {
@@ -356,32 +387,43 @@ mod tests {
         let monitor = Arc::new(Monitor::default());
         let (shard, pulse) = (Shard::single(program.clone()), monitor.clone());
         let turns = Arc::new(AtomicBool::new(true));
-        let may_turn = turns.clone();
+        let rests = Arc::new(AtomicBool::new(false));
+        let (may_turn, says_so) = (turns.clone(), rests.clone());
         let work = move || {
             let clock = MonotonicClock::starting_at(Nanos(1));
             let exchange = Exchange::alone();
             let mut worker = Worker::<WireDevice, _>::new(clock, shard, [], exchange, mailbox, pulse);
-            while !may_turn.load(Ordering::Acquire) || worker.turn().is_continue() {
+            loop {
+                if !may_turn.load(Ordering::Acquire) {
+                    says_so.store(true, Ordering::Release);
+                } else if worker.turn().is_break() {
+                    break;
+                }
                 thread::yield_now();
             }
         };
         let thread = spawn(core, work).unwrap();
         let ports = vec![PortId(core as u16)];
-        (Hand { turns }, Member::new(core, ports, monitor, controls, thread))
+        (Hand { turns, rests }, Member::new(core, ports, monitor, controls, thread))
     }
 
     impl Hand {
-        fn stall(&self) {
+        /// Returns when its last turn is over.
+        pub(crate) fn stall(&self) {
             self.turns.store(false, Ordering::Release);
+            self.rests.store(false, Ordering::Release);
+            while !self.rests.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
         }
 
-        fn go_on(&self) {
+        pub(crate) fn go_on(&self) {
             self.turns.store(true, Ordering::Release);
         }
     }
 
     /// Two workers and their configuration.
-    fn crew() -> (Hand, Hand, Crew, Arc<Program>) {
+    pub(crate) fn crew() -> (Hand, Hand, Crew, Arc<Program>) {
         let program = program("4MiB");
         let ((one, first), (other, second)) = (hand(0, &program), hand(1, &program));
         let names = vec!["dc0".to_owned(), "lh0".to_owned()];
@@ -389,9 +431,14 @@ mod tests {
     }
 
     fn program(shared: &str) -> Arc<Program> {
+        configured(shared).program
+    }
+
+    /// A gateway with these two ports.
+    pub(crate) fn configured(shared: &str) -> Gateway {
         let port = |name: &str| format!("[[port]]\nname = \"{name}\"\nrate = \"10G\"\n");
         let text = format!("[buffer]\nshared = \"{shared}\"\n{}{}", port("dc0"), port("lh0"));
-        config::parse(&text, "test").unwrap().program
+        config::parse(&text, "test").unwrap()
     }
 
     fn seen(crew: &mut Crew) -> Vec<bool> {

@@ -8,12 +8,15 @@ use telemetry::events::{Event, KINDS, What};
 use units::{Nanos, PortId, Priority, PrioritySet};
 use worker::EventInlet;
 
+use crate::lookup;
 use crate::socket::{EventsRequest, Response, Subscription};
 
 /// The most clients that follow events at once. Fewer than connections, so that others are served.
 const FOLLOWERS: usize = 4;
 /// The batches that may wait for a follower.
 const BATCHES: usize = 16;
+/// The most events of a batch.
+const BATCH_EVENTS: usize = 4_096;
 
 /// The events of a gateway. Each kind has a history of its own, so that a flood of one takes nothing from another.
 pub struct Journal {
@@ -35,10 +38,8 @@ pub struct Journal {
 struct Follower {
     filter: Filter,
     batches: SyncSender<Vec<Event>>,
-    /// The next batch.
+    /// The next batch. A loss before its events is its first one, a loss after them is beyond [`BATCH_EVENTS`].
     batch: Vec<Event>,
-    /// Events that did not fit.
-    lost: u64,
 }
 
 /// The events that somebody wants; an empty set means all.
@@ -52,13 +53,8 @@ struct Filter {
 impl Filter {
     fn new(request: &EventsRequest, names: &[String]) -> Result<Self, Response> {
         let refuse = |why| Response::InvalidRequest(why);
-        let port = |name: &String| {
-            let found = (0..).map(PortId).zip(names).find(|(_, known)| *known == name);
-            found.map(|(port, _)| port).ok_or_else(|| refuse(format!("there is no port {name}")))
-        };
-        let priority = |number: &u8| {
-            Priority::new(*number).map_err(|_| refuse(format!("there is no priority {number}")))
-        };
+        let port = |name: &String| lookup::port(name, names.iter().map(String::as_str));
+        let priority = |number: &u8| lookup::priority(*number);
         for name in &request.kinds {
             if !KINDS.iter().any(|kind| kind.name == name) {
                 return Err(refuse(format!("there is no kind of event {name}")));
@@ -105,7 +101,7 @@ impl Journal {
             self.taken = taken;
         }
         self.inlets = inlets;
-        self.followers.retain_mut(|follower| follower.pass_on(self.next));
+        self.followers.retain_mut(Follower::pass_on);
     }
 
     /// Notes an event of the control thread.
@@ -127,7 +123,7 @@ impl Journal {
         self.next += 1;
         for follower in &mut self.followers {
             if follower.filter.matches(&event) {
-                follower.batch.push(event.clone());
+                follower.add(&event);
             }
         }
         let history = &mut self.histories[event.what.index()];
@@ -149,22 +145,24 @@ impl Journal {
             ));
         }
         self.collect();
-        self.followers
-            .retain(|follower| follower.batches.try_send(Vec::new()).is_ok() || !follower.has_left());
-        if request.follow && self.followers.len() >= FOLLOWERS {
-            return Err(Response::Busy(format!("{FOLLOWERS} clients follow events already")));
+        let follow = request.follow;
+        if follow && self.followers.len() >= FOLLOWERS {
+            self.followers.retain(|follower| !follower.has_left());
+            if self.followers.len() >= FOLLOWERS {
+                return Err(Response::Busy(format!("{FOLLOWERS} clients follow events already")));
+            }
         }
         let mut past: Vec<_> =
-            self.histories.iter().flatten().filter(|event| filter.matches(event)).cloned().collect();
+            self.histories.iter().flatten().filter(|event| filter.matches(event)).collect();
         past.sort_unstable_by_key(|event| event.number);
-        past.drain(..past.len().saturating_sub(request.last));
+        let past = past[past.len().saturating_sub(request.last)..].iter().copied().cloned().collect();
         let (batches, received) = sync_channel(BATCHES);
         // The channel is empty.
         let _ = batches.try_send(past);
-        if request.follow {
-            self.followers.push(Follower { filter, batches, batch: Vec::new(), lost: 0 });
+        if follow {
+            self.followers.push(Follower { filter, batches, batch: Vec::new() });
         }
-        Ok(Subscription { names: self.names.clone(), batches: received })
+        Ok(Subscription { names: self.names.clone(), batches: received, follow })
     }
 }
 
@@ -174,29 +172,38 @@ impl Follower {
         matches!(self.batches.try_send(Vec::new()), Err(TrySendError::Disconnected(_)))
     }
 
-    /// Sends its batch if there is room; otherwise counts it as lost. Returns whether it is still there. `number` is that of
-    /// the next event.
-    fn pass_on(&mut self, number: u64) -> bool {
-        if self.batch.is_empty() && self.lost == 0 {
+    /// Adds an event to its next batch, which counts those that are too many.
+    fn add(&mut self, event: &Event) {
+        if self.batch.len() < BATCH_EVENTS {
+            self.batch.push(event.clone());
+            return;
+        }
+        let lost = self.batch.split_off(BATCH_EVENTS);
+        self.batch.extend(loss(lost.iter().chain([event])));
+    }
+
+    /// Sends its batch if there is room; otherwise counts it as lost. Returns whether it is still there.
+    fn pass_on(&mut self) -> bool {
+        if self.batch.is_empty() {
             return true;
         }
-        let mut batch = core::mem::take(&mut self.batch);
-        if self.lost > 0 {
-            let (what, at_ns) = (What::Lost { events: self.lost }, batch.first().map_or(0, |it| it.at_ns));
-            batch.insert(0, Event { number, at_ns, core: None, port: None, priority: None, what });
-        }
-        match self.batches.try_send(batch) {
-            Ok(()) => {
-                self.lost = 0;
-                true
-            }
-            Err(TrySendError::Full(batch)) => {
-                self.lost += batch.iter().filter(|event| event.number != number).count() as u64;
+        match self.batches.try_send(core::mem::take(&mut self.batch)) {
+            Ok(()) => true,
+            Err(TrySendError::Full(lost)) => {
+                self.batch.extend(loss(lost.iter()));
                 true
             }
             Err(TrySendError::Disconnected(_)) => false,
         }
     }
+}
+
+/// The loss of `events`, some of which may be losses: it has the number and the time of the last of them.
+fn loss<'a>(events: impl DoubleEndedIterator<Item = &'a Event> + Clone) -> Option<Event> {
+    let count = |event: &Event| if let What::Lost { events } = event.what { events } else { 1 };
+    let last = events.clone().next_back()?;
+    let what = What::Lost { events: events.map(count).sum() };
+    Some(Event { number: last.number, at_ns: last.at_ns, core: None, port: None, priority: None, what })
 }
 
 #[cfg(test)]

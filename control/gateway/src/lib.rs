@@ -39,6 +39,7 @@ mod link_delay;
 mod links;
 #[cfg(feature = "dpdk")]
 mod look;
+mod lookup;
 #[cfg(feature = "dpdk")]
 mod memif;
 #[cfg(feature = "dpdk")]

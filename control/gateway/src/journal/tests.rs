@@ -81,6 +81,37 @@ fn a_follower_that_reads_nothing_blocks_nobody_and_learns_how_much_it_missed() {
     let batch = follower.batches.try_recv().unwrap();
     let whats: Vec<_> = batch.iter().map(|event| event.what.clone()).collect();
     assert_eq!(whats, [What::Lost { events: 100 - read }, What::Link { up: false }]);
+    assert_eq!((batch[0].number, batch[0].at_ns), (99, 1), "those of the last one that is missing");
+}
+
+#[test]
+fn a_loss_that_finds_no_room_counts_by_its_number_in_the_next_and_has_a_time() {
+    let mut journal = journal(10);
+    let follower = journal.subscribe(&request(0, true)).unwrap();
+    for _ in 0..BATCHES {
+        link(&mut journal, 0, true);
+        journal.collect();
+    }
+    journal.note(Nanos(7), None, None, What::Lost { events: 500 });
+    journal.collect();
+    follower.batches.try_iter().count();
+    journal.collect();
+    let batch = follower.batches.try_recv().unwrap();
+    assert_eq!((batch.len(), batch[0].at_ns), (1, 7));
+    // The batch of past events, which is empty, took the place of a link.
+    assert_eq!(batch[0].what, What::Lost { events: 501 });
+}
+
+#[test]
+fn a_flood_between_two_looks_fills_a_batch_and_no_more_memory() {
+    let mut journal = journal(10);
+    let follower = journal.subscribe(&request(0, true)).unwrap();
+    (0..5_000).for_each(|_| pause(&mut journal, 3));
+    journal.collect();
+    let read: Vec<_> = follower.batches.try_iter().flatten().collect();
+    assert_eq!(read.len(), BATCH_EVENTS + 1);
+    assert_eq!(read[BATCH_EVENTS].what, What::Lost { events: 5_000 - BATCH_EVENTS as u64 });
+    assert_eq!(read[BATCH_EVENTS].number, 4_999);
 }
 
 #[test]

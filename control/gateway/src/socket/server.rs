@@ -209,7 +209,12 @@ fn converse(caller: &Caller<UnixStream>, events: &Sender<Event>, limits: Limits)
     let say = |response: &Response| say(Until::new(stream, limits.patience), response);
     match answer {
         Answer::Line(response) => say(&response),
-        // Few streams are begun, so their clients keep their places.
+        // The past is no stream that goes on: whoever reads it slowly makes room for others.
+        Answer::Events(subscription) if !subscription.follow => {
+            say(&Response::Streaming)?;
+            subscription.write(write)
+        }
+        // Few streams go on, so their clients keep their places.
         Answer::Events(subscription) => {
             say(&Response::Streaming)?;
             caller.while_it_waits(|| subscription.write(write))?
@@ -451,7 +456,7 @@ mod tests {
             };
             sender.send((0..300).map(link).collect()).unwrap();
             let names = ["dc0".to_owned(), "lh0".to_owned()].into();
-            answer.send(Ok(Subscription { names, batches })).unwrap();
+            answer.send(Ok(Subscription { names, batches, follow: false })).unwrap();
             request
         });
         let request = EventsRequest { last: 3, ..EventsRequest::default() };
@@ -483,7 +488,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.sock");
         let (sender, events) = channel();
-        let limits = Limits { patience: Duration::from_millis(1), ..LIMITS };
+        // It is also the limit for the request of a client that has to wait for a core.
+        let limits = Limits { patience: Duration::from_millis(500), ..LIMITS };
         let _server = Server::start_with(limits, &path, PRIVATE, sender).unwrap();
         let (_first, _unread) = {
             let asked = thread::spawn({
@@ -492,25 +498,47 @@ mod tests {
             });
             let Ok(Event::Subscribe(_, answer)) = events.recv() else { panic!("it wants events") };
             let (sender, batches) = sync_channel(1);
-            answer.send(Ok(Subscription { names: ["dc0".to_owned()].into(), batches })).unwrap();
+            answer.send(Ok(subscription(batches, true))).unwrap();
             let read = asked.join().unwrap();
-            let lines = vec!["x".repeat(100); 1_000];
-            let what = telemetry::events::What::Reload { applied: true, lines };
-            let event = telemetry::events::Event {
-                number: 0,
-                at_ns: 0,
-                core: None,
-                port: None,
-                priority: None,
-                what,
-            };
             // The thread of the client gives up, and with it goes its end of the channel.
-            while sender.send(vec![event.clone()]).is_ok() {}
+            while sender.send(vec![long_event()]).is_ok() {}
             read
         };
         let gateway = answer_next(events);
         assert!(matches!(ask(&path, Request::Reload), Ok(Response::Reloaded(_))));
         gateway.join().unwrap();
+    }
+
+    #[test]
+    fn a_client_that_reads_past_events_slowly_makes_room_for_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (sender, events) = channel();
+        let limits = Limits { at_once: 1, patience: Duration::from_secs(60), ..LIMITS };
+        let _server = Server::start_with(limits, &path, PRIVATE, sender).unwrap();
+        let gateway = thread::spawn(move || {
+            let Ok(Event::Subscribe(_, answer)) = events.recv() else { panic!("it wants events") };
+            let (sender, batches) = sync_channel(1);
+            // More than a socket holds.
+            sender.send(vec![long_event(); 100]).unwrap();
+            answer.send(Ok(subscription(batches, false))).unwrap();
+            events
+        });
+        let (_first, _unread) = listen(&path, &Request::Events(EventsRequest::default())).unwrap();
+        let gateway = answer_next(gateway.join().unwrap());
+        assert!(matches!(ask(&path, Request::Reload), Ok(Response::Reloaded(_))));
+        gateway.join().unwrap();
+    }
+
+    fn subscription(batches: Receiver<Vec<telemetry::events::Event>>, follow: bool) -> Subscription {
+        Subscription { names: ["dc0".to_owned()].into(), batches, follow }
+    }
+
+    /// An event of 100 kB.
+    fn long_event() -> telemetry::events::Event {
+        let lines = vec!["x".repeat(100); 1_000];
+        let what = telemetry::events::What::Reload { applied: true, lines };
+        telemetry::events::Event { number: 0, at_ns: 0, core: None, port: None, priority: None, what }
     }
 
     #[test]

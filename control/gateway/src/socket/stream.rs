@@ -25,6 +25,8 @@ pub struct Subscription {
     pub names: Arc<[String]>,
     /// Events, in order.
     pub batches: Receiver<Vec<Event>>,
+    /// Whether events to come follow those of the past.
+    pub follow: bool,
 }
 
 impl Subscription {
