@@ -39,6 +39,7 @@ mod link_delay;
 mod links;
 #[cfg(feature = "dpdk")]
 mod look;
+#[cfg(feature = "dpdk")]
 mod lookup;
 #[cfg(feature = "dpdk")]
 mod memif;
