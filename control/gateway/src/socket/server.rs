@@ -524,7 +524,8 @@ mod tests {
             answer.send(Ok(subscription(batches, false))).unwrap();
             events
         });
-        let (_first, _unread) = listen(&path, &Request::Events(EventsRequest::default())).unwrap();
+        let (_first, mut unread) = listen(&path, &Request::Events(EventsRequest::default())).unwrap();
+        assert!(unread.next_line().unwrap().is_some(), "its events are being written");
         let gateway = answer_next(gateway.join().unwrap());
         assert!(matches!(ask(&path, Request::Reload), Ok(Response::Reloaded(_))));
         gateway.join().unwrap();
