@@ -62,6 +62,8 @@ mod signals;
 pub mod socket;
 #[cfg(feature = "dpdk")]
 mod start;
+#[cfg(all(test, feature = "dpdk"))]
+mod testing;
 
 #[cfg(feature = "dpdk")]
 pub use control::Ended;

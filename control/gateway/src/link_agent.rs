@@ -53,7 +53,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What the announcements on a port ask for.
+/// The wish of the announcements on a port.
 type Wish = Result<Option<PrioritySet>, Refusal>;
 
 /// The neighbours of one port.
@@ -61,7 +61,7 @@ type Wish = Result<Option<PrioritySet>, Refusal>;
 struct OfPort {
     /// The PFC that a neighbour has negotiated; `None` for that of the file.
     enabled: Option<PrioritySet>,
-    /// What is asked for now, and since when.
+    /// The PFC that a neighbour asks for now, and since when.
     wish: Option<(Wish, Instant)>,
     /// The last change of `enabled`.
     changed: Option<Instant>,
@@ -69,7 +69,7 @@ struct OfPort {
     refusal: Option<Refusal>,
     applied: u64,
     refused: u64,
-    /// What the last line about differences said, and when.
+    /// The last line about differences, and its time.
     told: Option<(Mismatches, Instant)>,
     /// The neighbours that the last line named, and when.
     named: Option<(Vec<String>, Instant)>,
@@ -156,7 +156,7 @@ impl LinkAgents {
         told
     }
 
-    /// What neighbours have changed of each port of `configured`, where they may: `gateway` is in force.
+    /// The changes of neighbours to each port of `configured`, where they may: `gateway` is in force.
     pub fn reports(&self, configured: &Gateway, gateway: &Gateway) -> Vec<Option<NegotiatedReport>> {
         let report = |(port, it): (PortId, &OfPort)| {
             (!configured.willing(port).is_empty()).then(|| NegotiatedReport {
@@ -228,7 +228,8 @@ impl OfPort {
     }
 }
 
-/// What the neighbours of `port` of `configured` ask for: `None` where nobody speaks DCBX, or the neighbour follows the port.
+/// The PFC that the neighbours of `port` of `configured` ask for: `None` where nobody speaks DCBX, or the neighbour
+/// follows the port.
 fn judge(heard: &LinkAgentReport, port: PortId, configured: &Gateway) -> Wish {
     let mut speaking = heard.neighbours.iter().filter_map(|it| Some((it, it.message.pfc?)));
     let Some((neighbour, theirs)) = speaking.next() else { return Ok(None) };

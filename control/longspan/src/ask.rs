@@ -27,7 +27,10 @@ pub fn show(args: &ShowArgs) -> Result<(), Failure> {
     let socket = path(&args.whom)?;
     let request = if args.clear { Request::ShowAndClear } else { Request::Show };
     let snapshot = match args.interval {
-        Some(interval) => after(interval, &socket, request)?,
+        Some(interval) => {
+            let (before, now) = around(&socket, interval, request)?;
+            now.since(&before)?
+        }
         None => look(&socket, request)?,
     };
     let port = args.port.as_deref();
@@ -38,11 +41,14 @@ pub fn show(args: &ShowArgs) -> Result<(), Failure> {
     })
 }
 
-/// A snapshot that `request` asks for after `interval`, with the profiles of this time.
-fn after(interval: Interval, socket: &Path, request: Request) -> Result<Snapshot, Failure> {
-    let earlier = look(socket, Request::Show)?;
+/// Two snapshots `interval` apart. `request` asks for the later one, after which the interval is over.
+///
+/// # Errors
+/// As [`look`].
+pub fn around(socket: &Path, interval: Interval, request: Request) -> Result<(Snapshot, Snapshot), Failure> {
+    let before = look(socket, Request::Show)?;
     thread::sleep(Duration::from_nanos(interval.0));
-    Ok(look(socket, request)?.since(&earlier)?)
+    Ok((before, look(socket, request)?))
 }
 
 /// The snapshot that `request` asks for.

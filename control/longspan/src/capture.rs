@@ -54,7 +54,7 @@ pub fn run(args: &CaptureArgs) -> Result<(), Failure> {
     }
 }
 
-/// What is asked of the gateway.
+/// The request to the gateway.
 fn request(args: &CaptureArgs) -> Result<CaptureRequest, Failure> {
     let class = args.class().ok_or_else(|| {
         Failure::usage(

@@ -12,7 +12,7 @@ use units::{PortId, Priority};
 pub struct Kind {
     /// The name; stable.
     pub name: &'static str,
-    /// What it says, in a sentence.
+    /// A sentence that explains it.
     pub about: &'static str,
     /// Its fields, in order.
     pub fields: &'static [&'static str],
@@ -21,7 +21,7 @@ pub struct Kind {
 /// Declares each kind of event once: the variant, its name, its meaning and its fields.
 macro_rules! kinds {
     ($(#[doc = $about:literal] $variant:ident = $name:literal { $($field:ident: $type:ty),+ $(,)? })+) => {
-        /// What happened. The unit of a field ends its name.
+        /// The event itself. The unit of a field ends its name.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
         #[serde(tag = "kind")]
         #[allow(missing_docs, reason = "docs/events.md describes the fields")]
@@ -102,7 +102,7 @@ pub struct Event {
     pub port: Option<PortId>,
     /// The priority that it concerns.
     pub priority: Option<Priority>,
-    /// What happened.
+    /// The event itself.
     pub what: What,
 }
 
@@ -135,7 +135,7 @@ impl Event {
     }
 }
 
-/// What an event of a switch tells.
+/// The contents of an event of a switch.
 impl From<&switch::Event> for What {
     fn from(event: &switch::Event) -> Self {
         match event.what {

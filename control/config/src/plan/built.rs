@@ -21,7 +21,7 @@ const KEY: &str = "6c6f6e677370616e20706c616e206b65";
 /// A gateway of the plan.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// What was asked for.
+    /// The link and the scheme that it is for.
     pub request: Request,
     /// The name and the configuration of each gateway, for people.
     pub texts: [(&'static str, String); 2],

@@ -1,4 +1,4 @@
-//! What the RNICs at both ends need for the long link.
+//! Needs of the RNICs at both ends of the long link.
 
 use units::{BitRate, Interval};
 
@@ -16,7 +16,7 @@ const READS: u64 = 16;
 /// Packets that a queue pair may have in flight: half of the 24-bit sequence numbers.
 const MOST_PACKETS: u64 = 1 << 23;
 
-/// What a host needs to fill its own link over the distance.
+/// Needs of a host that fills its own link over the distance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hosts {
     /// The formulas.
@@ -29,7 +29,7 @@ pub struct Hosts {
     pub fits_sequence: bool,
 }
 
-/// What messages of one size need.
+/// Needs of messages of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The size in words.

@@ -8,7 +8,7 @@ use crate::round_trip::RoundTripSum;
 use crate::scenario::EcnDecl;
 use crate::thresholds::{highest_xoff, least_xon};
 
-/// What lossy frames may hold of the shared pool: what arrives in this time at the rate of the port.
+/// The share of lossy frames in the shared pool: as much as arrives in this time at the rate of the port.
 const LOSSY: Interval = Interval::from_micros(100);
 /// Frames that lossy traffic has room for at any rate.
 const LOSSY_FRAMES: u64 = 16;
@@ -33,7 +33,7 @@ pub(super) struct PortLevels {
     pub marks: Option<(Bytes, Bytes)>,
 }
 
-/// Where marking begins and where all frames are marked at `rate`, by HPCC.
+/// The lengths at which marking begins and at which all frames are marked at `rate`, by HPCC.
 fn guided_marks(rate: BitRate) -> (Bytes, Bytes) {
     let ecn = EcnDecl::default();
     (ecn.scaled(ecn.kmin(), rate), ecn.scaled(ecn.kmax(), rate))

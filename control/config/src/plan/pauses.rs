@@ -35,15 +35,15 @@ pub struct Neighbour {
     pub name: String,
     /// Its detection time.
     pub detection: Interval,
-    /// Where that comes from.
+    /// Its source.
     pub source: String,
     /// The port that it is at: the local or the long one.
     pub port: PortId,
-    /// What it makes of our longest pause.
+    /// Its judgement of our longest pause.
     pub verdict: Verdict,
 }
 
-/// What a watchdog makes of the longest legitimate pause.
+/// The judgement of a watchdog about the longest legitimate pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The pause is shorter than the detection time.
@@ -79,7 +79,7 @@ impl Fall {
     }
 }
 
-/// What a pause consists of: bytes that must drain, and time that passes in any case.
+/// The parts of a pause: bytes that must drain, and time that passes in any case.
 struct Longest {
     drains: WireBytes,
     waits: Interval,

@@ -12,7 +12,7 @@ use crate::link::Senders;
 use crate::lscc_sum::{StepBounds, rounded};
 use crate::problem::Problem;
 
-/// What keeps the long link lossless.
+/// The scheme that keeps the long link lossless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scheme {
     /// PFC with headroom and thresholds for the distance.

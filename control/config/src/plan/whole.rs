@@ -19,7 +19,7 @@ pub struct Plan {
     pub pauses: Pauses,
     /// The schemes on this link.
     pub schemes: Vec<(Scheme, Result<Row, PlanError>)>,
-    /// What hosts need.
+    /// The needs of hosts.
     pub hosts: Hosts,
 }
 

@@ -6,13 +6,13 @@ mod observers;
 use super::*;
 use crate::crew::{self, Member};
 use crate::socket::Response;
+use crate::testing::TestFrame;
 use link_delay::PeerDelayLink;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
-use switch::{ControlFrame, Frame, Shard, ShardId};
+use switch::{ControlFrame, Shard, ShardId};
 use telemetry::{HardwareReport, WireDevice};
-use units::Bytes;
 use worker::{Device, DeviceCounters, EventInlet, Exchange, Monitor, MonotonicClock, Worker, mailbox};
 
 const FILE: &str = "
@@ -29,26 +29,6 @@ name = \"lh0\"
 rate = \"10G\"
 device = { vdev = \"net_null1\" }
 ";
-
-struct TestFrame(Vec<u8>);
-
-impl Frame for TestFrame {
-    fn headers(&self) -> &[u8] {
-        &self.0
-    }
-
-    fn headers_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-
-    fn length(&self) -> Bytes {
-        Bytes(self.0.len() as u64)
-    }
-
-    fn duplicate(&self) -> Option<Self> {
-        Some(Self(self.0.clone()))
-    }
-}
 
 /// A device that receives one frame, and may be a link to an end that answers requests of peer delay.
 struct TestDevice {

@@ -1,6 +1,7 @@
-//! What is made of announcements, of neighbours that a test invents.
+//! Tests of the agent with announcements of made-up neighbours.
 
 use super::*;
+use crate::testing::TestFrame;
 use std::sync::Arc;
 use switch::Shard;
 use units::{Interval, Nanos};
@@ -25,27 +26,7 @@ fn pfc(bits: u8) -> Pfc {
     Pfc { capability: 8, enabled: PrioritySet::from_bits(bits), ..Pfc::default() }
 }
 
-struct Bytes(Vec<u8>);
-
-impl switch::Frame for Bytes {
-    fn headers(&self) -> &[u8] {
-        &self.0
-    }
-
-    fn headers_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-
-    fn length(&self) -> units::Bytes {
-        units::Bytes(self.0.len() as u64)
-    }
-
-    fn duplicate(&self) -> Option<Self> {
-        None
-    }
-}
-
-/// What lh0 has heard after these neighbours announced their PFC.
+/// The report of each port after these neighbours announced their PFC at lh0.
 fn heard(gateway: &Gateway, neighbours: &[(&str, Pfc)]) -> Vec<Option<LinkAgentReport>> {
     let (mut shard, now) = (Shard::single(Arc::clone(&gateway.program)), Nanos(1) + Interval::from_secs(9));
     for (port, pfc) in neighbours {
@@ -54,7 +35,7 @@ fn heard(gateway: &Gateway, neighbours: &[(&str, Pfc)]) -> Vec<Option<LinkAgentR
         let mut bytes = vec![0; LONGEST_EMITTED];
         let length = message.emit(THERE, &mut bytes).unwrap();
         bytes.truncate(length);
-        shard.ingress(now, LH, &mut vec![Bytes(bytes)], &mut ());
+        shard.ingress(now, LH, &mut vec![TestFrame(bytes)], &mut ());
     }
     vec![shard.link_agent(now, LH), None]
 }

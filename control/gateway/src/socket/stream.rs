@@ -56,7 +56,7 @@ impl Subscription {
 pub struct CaptureSession {
     /// The reader of each port, in the order of the request.
     pub readers: Vec<TapReader>,
-    /// What was asked for.
+    /// The ports, conditions and limits of the client.
     pub request: CaptureRequest,
     /// Tells the control thread that it has ended.
     pub end: Box<dyn FnMut() + Send>,
@@ -123,7 +123,7 @@ impl CaptureSession {
     }
 }
 
-/// What a capture may still take.
+/// The room that is left for a capture.
 struct Left {
     frames: u64,
     bytes: u64,

@@ -36,7 +36,7 @@ pub struct PlanArgs {
     /// Lossless priorities, each from 1 to 5
     #[arg(long, value_name = "N,N", default_value = "3", value_delimiter = ',')]
     pub priorities: Vec<u8>,
-    /// What keeps the long link lossless: pfc, bifrost, bifrostx, port-grants, cbfc or relay
+    /// Scheme that keeps the long link lossless: pfc, bifrost, bifrostx, port-grants, cbfc or relay
     #[arg(long, value_name = "SCHEME", default_value = "bifrost")]
     pub scheme: Scheme,
     /// Slot of bifrost, bifrostx and port-grants. Default: 10us, within what the link allows

@@ -14,12 +14,12 @@ use wire::ethernet::MacAddress;
 /// PFC and CNPs, and measure completion times.
 #[derive(Args, Debug)]
 pub struct TrafficArgs {
-    /// What to send.
+    /// The kind of traffic.
     #[command(subcommand)]
     pub command: TrafficCommand,
 }
 
-/// What to send.
+/// The kind of traffic.
 #[derive(Debug, Subcommand)]
 pub enum TrafficCommand {
     Play(Box<PlayArgs>),

@@ -39,7 +39,7 @@ impl Recorded {
         Ok(Self { path: path.into(), lines: Rc::new(RefCell::new(lines)) })
     }
 
-    /// What writes an event to the file.
+    /// Writes an event to the file.
     pub fn sink(&self) -> impl FnMut(&switch::Event) + 'static {
         let lines = self.lines.clone();
         move |event| lines.borrow_mut().write(event)

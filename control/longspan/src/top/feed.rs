@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use telemetry::Snapshot;
 use units::Interval;
 
-/// What came of a question.
+/// The outcome of a question.
 pub type News = Result<Snapshot, String>;
 
 /// A gateway that is asked again and again.
@@ -32,7 +32,7 @@ impl Feed {
         let _ = self.pace.send(interval);
     }
 
-    /// What has come since the last call, the oldest first.
+    /// The news since the last call, the oldest first.
     pub fn news(&self) -> impl Iterator<Item = News> {
         self.news.try_iter()
     }

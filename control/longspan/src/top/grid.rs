@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use telemetry::table::{bytes, speed, thousands};
 
-/// What a cell means. The text says it, too: a terminal without colours loses nothing.
+/// The meaning of a cell. The text says it, too: a terminal without colours loses nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// A figure.
@@ -22,11 +22,11 @@ pub enum Tone {
 /// A cell.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// What is shown.
+    /// The text.
     pub text: String,
-    /// What it means.
+    /// Its meaning.
     pub tone: Tone,
-    /// What it is sorted by; text is sorted as text.
+    /// The value to sort by; text is sorted as text.
     number: Option<f64>,
 }
 
@@ -48,7 +48,7 @@ pub struct Grid {
     pub headings: Vec<&'static str>,
     /// The rows, in the order of the configuration.
     pub rows: Vec<Row>,
-    /// What is shown instead of no rows.
+    /// The text that is shown instead of no rows.
     pub otherwise: &'static str,
 }
 

@@ -27,7 +27,6 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 use theme::Theme;
 
@@ -56,10 +55,8 @@ pub fn run(args: &TopArgs) -> Result<(), Failure> {
 
 /// Prints what the screen would show after one interval, with all rows.
 fn once(args: &TopArgs, socket: &Path, model: &mut Model, theme: Theme) -> Result<(), Failure> {
-    let first = ask::look(socket, Request::Show)?;
-    thread::sleep(Duration::from_nanos(args.interval.0));
+    let (first, second) = ask::around(socket, args.interval, Request::Show)?;
     model.see(first);
-    let second = ask::look(socket, Request::Show)?;
     telemetry::has_port(&second, args.port.as_deref())?;
     model.see(second);
     let (width, height) = match terminal::size() {
@@ -123,7 +120,7 @@ fn live(socket: PathBuf, model: &mut Model, theme: Theme) -> Result<(), Failure>
     Ok(())
 }
 
-/// What the user did; `None` if that is nothing, or a signal came.
+/// The action of the user; `None` if there is none, or a signal came.
 fn input() -> io::Result<Option<Event>> {
     match event::poll(WAKE) {
         Ok(true) => event::read().map(Some),

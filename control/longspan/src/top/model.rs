@@ -1,4 +1,4 @@
-//! What the dashboard shows, and what keys do to it. It reads no clock and touches no terminal.
+//! The state of the dashboard, and the effect of keys on it. It reads no clock and touches no terminal.
 
 use super::grid::{Grid, Order};
 use super::views::View;
@@ -38,7 +38,7 @@ pub struct Model {
     now: Option<Snapshot>,
 }
 
-/// What is to be done after a key.
+/// The action that follows a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// Draw again.

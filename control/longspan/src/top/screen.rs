@@ -259,7 +259,7 @@ fn history(
     ])
 }
 
-/// What a lossless group holds of its XOFF and its headroom, and what waits in the queue.
+/// The level of a lossless group against its XOFF and its headroom, and the bytes that wait in the queue.
 fn class_line(class: PriorityPeriod<'_>, theme: Theme) -> Line<'static> {
     let group = &class.now.ingress;
     let headroom = class.levels.headroom_bytes;

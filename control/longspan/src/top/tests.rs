@@ -49,7 +49,7 @@ fn model(view: View) -> Model {
     model
 }
 
-/// What a terminal of this size shows.
+/// The screen on a terminal of this size.
 fn drawn(model: &Model, width: u16, height: u16, theme: Theme) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| screen::draw(frame.area(), frame.buffer_mut(), model, theme)).unwrap();

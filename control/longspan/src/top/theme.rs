@@ -3,7 +3,7 @@
 use super::grid::Tone;
 use ratatui::style::{Color, Modifier, Style};
 
-/// What the terminal can show.
+/// The abilities of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
     /// Whether there are colours.
@@ -17,8 +17,8 @@ const BLOCKS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇",
 const LETTERS: [&str; 9] = [" ", ".", ".", ":", ":", "-", "=", "+", "#"];
 
 impl Theme {
-    /// What the environment says, by `variable`: no colours with NO_COLOR (no-color.org) or on a dumb terminal, ASCII
-    /// unless the locale is UTF-8.
+    /// The theme that the environment asks for, by `variable`: no colours with NO_COLOR (no-color.org) or on a dumb
+    /// terminal, ASCII unless the locale is UTF-8.
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let is_dumb = set("TERM").is_none_or(|term| term == "dumb" || term.ends_with("-m"));

@@ -18,13 +18,13 @@ const LLDPD: &str = "configure system hostname host7
 configure lldp custom-tlv oui 00,80,c2 subtype 11 oui-info 08,08
 ";
 
-/// What `lldpcli` prints for these words.
+/// The output of `lldpcli` with these words.
 fn lldpcli(host: &Host, socket: &Path, words: &[&str]) -> String {
     let socket = socket.display().to_string();
     host.namespace.run("lldpcli", &[&["-u", &socket], words].concat())
 }
 
-/// What of our frames tshark reads, one line for each frame.
+/// The fields that tshark reads of our frames, one line for each frame.
 fn dissected(capture: &Path) -> Vec<String> {
     let fields = [
         "lldp.chassis.id.mac",

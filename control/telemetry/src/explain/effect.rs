@@ -1,10 +1,10 @@
-//! What happens, and its causes.
+//! Effects at a port, and their causes.
 
 use crate::period::PortPeriod;
 use report::Name;
 use serde::Serialize;
 
-/// What a port does and why.
+/// The behaviour of a port, and its causes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// The port.
@@ -13,7 +13,7 @@ pub struct Explanation {
     pub over_ns: u64,
     /// The chains in a sentence each, from what happens here to its end on this gateway.
     pub because: Vec<String>,
-    /// What happens, priority by priority, with its causes.
+    /// The effects, priority by priority, with their causes.
     pub effects: Vec<Effect>,
 }
 
@@ -26,13 +26,13 @@ pub struct Effect {
     pub port: String,
     /// The priority; `None` where the whole port is meant.
     pub priority: Option<u8>,
-    /// What happens, with figures.
+    /// The effect, with figures.
     pub text: String,
-    /// What causes it, the weightiest first.
+    /// Its causes, the weightiest first.
     pub causes: Vec<Self>,
 }
 
-/// What happens at `port`.
+/// The effects at `port`.
 pub fn effect(
     kind: &'static str,
     port: PortPeriod<'_>,

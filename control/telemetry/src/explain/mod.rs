@@ -91,7 +91,7 @@ fn came_in(row: &WaitingReport, port: PortPeriod<'_>, priority: PriorityPeriod<'
     row.came_in == port.name() && row.priority == priority.now.priority
 }
 
-/// What a lossless group holds, and how far that is from its thresholds.
+/// The level of a lossless group, and how far that is from its thresholds.
 fn group(snapshot: &Snapshot, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Effect> {
     let group = &priority.now.ingress;
     let limits = group.limits?;
@@ -179,7 +179,7 @@ fn marks(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Effect> {
     Some(effect("marks", port, Some(priority.now.priority), text, Vec::new()))
 }
 
-/// What was dropped, reason by reason, and whether its condition holds now.
+/// The drops, reason by reason, and whether the condition of each holds now.
 fn drops(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect> {
     let of_reason = |(at, reason, frames): (&str, String, u64)| {
         let place = if at == "in" { "on the way in" } else { "at its queue" };

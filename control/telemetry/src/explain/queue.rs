@@ -1,4 +1,4 @@
-//! What holds the frames of an egress queue, and the chains of that in words.
+//! The causes that hold the frames of an egress queue, and their chains in words.
 
 use super::effect::{Effect, effect};
 use super::terms;
@@ -18,7 +18,7 @@ pub fn holding(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Eff
     Some(effect("waits", port, Some(priority.now.priority), text, causes(port, priority)))
 }
 
-/// What holds the queue, the hardest first.
+/// The causes that hold the queue, the hardest first.
 pub fn causes(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect> {
     let number = Some(priority.now.priority);
     let mut causes = Vec::new();
@@ -39,7 +39,7 @@ pub fn causes(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect>
     causes
 }
 
-/// Who pauses the queue, and for how long.
+/// The peer that pauses the queue, and for how long.
 pub fn paused_by_peer(priority: PriorityPeriod<'_>) -> Option<String> {
     let paused_ns = priority.count(|it| it.pauses_received.paused_ns);
     let now =

@@ -1,4 +1,4 @@
-//! What a rule looks at.
+//! The view of a rule.
 
 use crate::period::{Period, PortPeriod, PriorityPeriod};
 use crate::snapshot::WorkerReport;

@@ -14,14 +14,14 @@ pub struct Rule {
     pub name: &'static str,
     /// The verdict on a class for which it holds.
     pub verdict: Verdict,
-    /// What it finds; `None` unless it holds.
+    /// Its finding; `None` unless it holds.
     finds: fn(&Class<'_>) -> Option<String>,
-    /// What to do next.
+    /// Advice on the next step.
     pub next: &'static str,
 }
 
 impl Rule {
-    /// What it finds of `class`; `None` unless it holds.
+    /// Its finding about `class`; `None` unless it holds.
     pub fn judge(&self, class: &Class<'_>) -> Option<Finding> {
         let found = (self.finds)(class)?;
         Some(Finding { rule: self.name.into(), verdict: self.verdict, found, next: self.next.into() })
@@ -227,7 +227,7 @@ fn pause_frames_lost(class: &Class<'_>) -> Option<String> {
 /// A link that obeys sends for as long as it is not paused, and for each pause no more than the headroom covers.
 fn peer_ignores_pauses(class: &Class<'_>) -> Option<String> {
     let sent = &class.priority;
-    // What a scheme granted earlier may be under way for a round trip.
+    // Bytes that a scheme granted earlier may be under way for a round trip.
     if sent.count(|it| it.pauses_sent.timed + it.pauses_sent.slot) > 0 {
         return None;
     }

@@ -79,6 +79,6 @@ pub struct Finding {
     pub verdict: Verdict,
     /// What was found, with figures.
     pub found: String,
-    /// What to do next.
+    /// Advice on the next step.
     pub next: Name,
 }

@@ -30,11 +30,11 @@ pub struct Event {
     pub port: Option<PortId>,
     /// The priority that it concerns, if it is about one.
     pub priority: Option<Priority>,
-    /// What happened.
+    /// The event itself.
     pub what: Happening,
 }
 
-/// What happened.
+/// The event itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
     /// A priority is paused from now on. Refreshes of the pause are no events.

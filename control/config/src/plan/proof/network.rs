@@ -32,7 +32,7 @@ const SMALL: u16 = 8;
 /// The longest payload of a host.
 const LONGEST: u64 = 8_192;
 
-/// What the senders send. In each case they send in phase, to one receiver at the slowest drain, which also stops.
+/// The frames of the senders. In each case they send in phase, to one receiver at the slowest drain, which also stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
     /// The longest frames.

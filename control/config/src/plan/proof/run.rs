@@ -44,7 +44,7 @@ pub enum RunEnd {
     Broken(String),
 }
 
-/// What was seen of a run, beside what was planned.
+/// The figures of a run, each beside its bound in the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     /// The case.

@@ -18,7 +18,7 @@ impl Screen {
         screen
     }
 
-    /// What it shows.
+    /// Its contents.
     pub fn text(&self) -> String {
         self.tmux(&["capture-pane", "-p"])
     }
