@@ -15,7 +15,7 @@ use worker::{CapturedFrame, FrameDirection, TapReader};
 const HEARTBEAT: Duration = Duration::from_millis(250);
 /// The time between two looks for captured frames, where there were none.
 const LOOK: Duration = Duration::from_millis(1);
-/// The most frames written before the counts of lost ones are looked at.
+/// The most events or frames that are written at once; the text of frames is twice as long as they are.
 const AT_ONCE: usize = 256;
 
 /// The events that a client has subscribed to.
@@ -102,8 +102,9 @@ impl CaptureSession {
     /// The lines of the next frames.
     fn take(&mut self, left: &mut Left) -> io::Result<Vec<u8>> {
         let mut lines = Vec::new();
+        let each = AT_ONCE / self.readers.len().max(1);
         for (port, reader) in self.readers.iter_mut().enumerate() {
-            for _ in 0..AT_ONCE {
+            for _ in 0..each {
                 if left.is_over() {
                     return Ok(lines);
                 }
