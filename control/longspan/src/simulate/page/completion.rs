@@ -51,7 +51,20 @@ pub fn section(drawn: &[Drawn<'_>]) -> String {
     if groups.len() > GROUPS_MAX {
         content += &html::note(&format!("The first {GROUPS_MAX} of {} groups are drawn.", groups.len()));
     }
+    for (hidden, above) in hidden(drawn) {
+        content += &html::note(&format!(
+            "All flows of {hidden} took the same time with {above}, whose curves cover its own."
+        ));
+    }
     html::section("Flow completion", &(content + &html::grid(&figures)))
+}
+
+/// The labels of each setting whose curves cannot be seen, and of the one that is drawn above them last.
+fn hidden<'a>(drawn: &'a [Drawn<'_>]) -> impl Iterator<Item = (&'a str, &'a str)> {
+    drawn.iter().enumerate().filter_map(|(place, below)| {
+        let above = drawn[place + 1..].iter().rfind(|above| above.flows == below.flows)?;
+        Some((below.set.label.as_str(), above.set.label.as_str()))
+    })
 }
 
 /// The flows of `group`, or all of them.

@@ -169,6 +169,22 @@ fn each_plot_that_the_files_allow_is_there() {
 }
 
 #[test]
+fn a_setting_whose_curves_another_covers_is_named() {
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    let mut runs = Vec::new();
+    for (place, (name, slower)) in [("a", 1), ("b", 2), ("c", 1), ("d", 1)].into_iter().enumerate() {
+        fill(&directory.path().join(name), slower, 1);
+        let run = run(name.into(), place as u64, ("host.mtu", "4096"), &[]);
+        runs.push(RunSummary { variant: Some(name.into()), ..run });
+    }
+    let page = page(directory.path(), &summary(None, false, runs, vec![])).expect("the files hold");
+    for (below, covered) in [("a", true), ("b", false), ("c", true), ("d", false)] {
+        let said = format!("All flows of {below} took the same time with d");
+        assert_eq!(page.contains(&said), covered, "{below}");
+    }
+}
+
+#[test]
 fn a_run_that_failed_needs_no_files_and_is_said_in_the_open() {
     let directory = tempfile::tempdir().expect("a directory for the test");
     let message = Some("east waits for west at 7 us".to_owned());
