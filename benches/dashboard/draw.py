@@ -56,11 +56,11 @@ def draw_row(title, panels, path):
     tops = sorted({panel["gridPos"]["y"] for panel, _ in panels})
     bottom = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel, _ in panels)
     height = bottom - tops[0]
-    inches = 0.34 * height + 0.9
+    inches = 0.38 * height + 1.2
     figure = plt.figure(figsize=(12, inches), dpi=80)
     figure.suptitle(title, x=0.01, y=1 - 0.1 / inches, ha="left", va="top", fontsize=11, fontweight="bold")
     grid = figure.add_gridspec(
-        height, 24, left=0.06, right=0.985, top=1 - 0.65 / inches, bottom=0.25 / inches, hspace=4, wspace=5
+        height, 24, left=0.06, right=0.985, top=1 - 0.65 / inches, bottom=0.6 / inches, hspace=6, wspace=5
     )
     for panel, series in panels:
         place = panel["gridPos"]
@@ -100,4 +100,4 @@ def draw_series(axes, panel, series):
         axes.plot([when for when, _ in values], [value for _, value in values], linewidth=0.9, label=name)
     axes.set_ylim(bottom=0, top=defaults.get("max"))
     if len(series) <= LEGENDS:
-        axes.legend(fontsize=5, ncols=2, loc="upper left", frameon=True, framealpha=0.6, edgecolor="none")
+        axes.legend(fontsize=5.5, ncols=3, loc="upper left", bbox_to_anchor=(-0.02, -0.1), frameon=False)
