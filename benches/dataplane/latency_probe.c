@@ -142,7 +142,7 @@ static void receive(struct probe *probe, uint16_t queue)
 
     for (uint16_t i = 0; i < count; i++) {
         uint64_t stamp;
-        /* What the gateway says for itself is of other lengths. */
+        /* The gateway's own frames have other lengths. */
         if (rte_pktmbuf_pkt_len(frames[i]) == probe->length) {
             memcpy(&stamp, rte_pktmbuf_mtod_offset(frames[i], uint8_t *, STAMP_OFFSET), sizeof(stamp));
             probe->arrived += now >= probe->first_stamp && now < probe->end;
@@ -154,7 +154,7 @@ static void receive(struct probe *probe, uint16_t queue)
         }
     }
     rte_pktmbuf_free_bulk(frames, count);
-    /* What comes back to the side from which we send. */
+    /* Frames that come back to the side from which we send are dropped. */
     count = rte_eth_rx_burst(probe->in, queue, frames, BURST);
     rte_pktmbuf_free_bulk(frames, count);
 }

@@ -10,7 +10,7 @@ import time
 import machine
 from process import child, output_of, wait_until
 
-# What is under way, beside the frames that net_pcap keeps.
+# Frames under way, beside the frames that net_pcap keeps.
 SPARE_MBUFS = 65_536
 SHARED_BYTES = 32 << 20
 # The least that `dpdk.pack_below` can be, and the most that a frame takes of the buffer beside its length.

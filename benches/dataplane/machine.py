@@ -37,7 +37,7 @@ def huge_pages(bytes_needed):
     try:
         yield memory_kib("HugePages_Free") * HUGE_PAGE_BYTES >= bytes_needed
     finally:
-        # Who changed it meanwhile knows what it should be.
+        # Another process may have changed it meanwhile, and knows what it should be.
         if reserved != before and int(read(HUGE_PAGES)) == reserved:
             with open(HUGE_PAGES, "w", encoding="ascii") as file:
                 file.write(str(before))
@@ -69,7 +69,7 @@ def thread_nanoseconds(pid):
 
 
 def stolen_ticks():
-    """What the host took from this virtual machine, on all cores."""
+    """The ticks that the host took from this virtual machine, on all cores."""
     return int(read("/proc/stat").splitlines()[0].split()[8])
 
 
@@ -102,7 +102,7 @@ def package_version(package):
 
 
 def description():
-    """What a reader needs to know to compare figures."""
+    """The facts about this machine that a reader needs in order to compare figures."""
     model = [line for line in read("/proc/cpuinfo").splitlines() if line.startswith("model name")]
     return {
         "processor": model[0].partition(":")[2].strip() if model else platform.machine(),

@@ -1,4 +1,4 @@
-"""What is measured: parts that each have a table."""
+"""The parts of the measurement, each with a table."""
 
 import contextlib
 import dataclasses

@@ -54,7 +54,7 @@ def wait_until(process, condition, what, seconds=START_SECONDS):
 
 
 def output_of(*command, **options):
-    """What a short command prints."""
+    """The output of a short command."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=START_SECONDS, check=False, **options

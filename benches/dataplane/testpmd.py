@@ -9,7 +9,7 @@ import machine
 from process import child, log_of, wait_until
 
 PROGRAM = "dpdk-testpmd"
-# What is under way in rings and caches, beside the frames that net_pcap keeps.
+# Frames under way in rings and caches, beside the frames that net_pcap keeps.
 SPARE_BUFFERS = 16_384
 BUFFER_OVERHEAD_BYTES = 320
 

@@ -1,4 +1,4 @@
-"""What the contenders are given to forward."""
+"""The frames that the contenders are given to forward."""
 
 import dataclasses
 import os
@@ -35,7 +35,7 @@ class Workload:
 
     @property
     def room_bytes(self):
-        """What a buffer must hold, since net_pcap replays no frame of several segments."""
+        """The bytes that a buffer must hold, since net_pcap replays no frame of several segments."""
         return max(self.frame_bytes, USUAL_ROOM_BYTES) + HEADROOM_BYTES
 
     def captures(self, directory):

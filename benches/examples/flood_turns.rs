@@ -1,7 +1,7 @@
 //! Floods a core, for a profiler: instructions per frame are repeatable where times are not.
 //!
 //! `valgrind --tool=callgrind target/release/examples/flood_turns new_flows_chosen 1`: the flood, and how many
-//! rounds of it. What one round takes is the difference to a run with one round less.
+//! rounds of it. The cost of one round is the difference to a run with one round less.
 
 use benches::floods::{Flood, Flooded};
 

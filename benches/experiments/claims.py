@@ -1,6 +1,6 @@
 """Prints the claims of experiments as a table in Markdown: benches/experiments/claims.py SUMMARY.json...
 
-Ends with status 1 where an invariant did not hold. Whatever else came of a run is a result.
+Ends with status 1 where an invariant did not hold. Any other outcome of a run is a result.
 """
 
 import collections

@@ -61,7 +61,7 @@ impl Recycler {
 /// Frames that circulate: their headers fill 64 KiB, so they come from the second-level cache.
 const FRAMES: usize = 512;
 
-/// What is measured.
+/// The load under which the core is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// Stored length of every frame.

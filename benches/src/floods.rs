@@ -30,7 +30,7 @@ const STATIONS: u64 = 6_000;
 /// The bits of a hash by which a table of 8,192 addresses, at most 7 of 8 places taken, chooses a place.
 const PLACE: u64 = (1 << 14) - 1;
 
-/// What the senders of a flood do.
+/// The traffic of a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flood {
     /// A new flow with each frame, over a link with LSCC.

@@ -31,7 +31,7 @@ pub(crate) fn equip(number: usize, port: &mut PortSettings, flows: u32) {
         action: WatchdogAction::Drop,
     });
     if number.is_multiple_of(2) {
-        // What the far end sends stands here, and LSCC wants a queue of it that nobody marks.
+        // Frames from the far end wait here, and LSCC wants a queue of them that nobody marks.
         port.queues.iter_mut().for_each(|queue| queue.red = None);
     } else {
         port.flow_control = FlowControl::Bifrost(bifrost(port.rate));
@@ -117,8 +117,8 @@ impl Flows {
         }
     }
 
-    /// What the gateway sees of a connection before the measurement: how it is made, and as much data as
-    /// makes its flow an old one.
+    /// The frames of a connection that the gateway sees before the measurement: those that make it, and data until
+    /// its flow is an old one.
     pub fn introduction(&self, flow: u32) -> Vec<(PortId, BenchFrame)> {
         const LONG: u64 = 9_000;
         let bdp = BitRate::gigabits(400).bytes_in(LSCC_ROUND_TRIP);
@@ -183,7 +183,7 @@ impl FarEnd {
         Self { ports, spoke: Nanos::ZERO }
     }
 
-    /// What it says at `now`, to each port.
+    /// Its messages at `now`, to each port.
     pub fn speak(&mut self, now: Nanos) -> Vec<(PortId, BenchFrame)> {
         if now < self.spoke + FEEDBACK {
             return Vec::new();

@@ -17,7 +17,7 @@ const PLENTY: u64 = 1 << 32;
 /// Frames that wait, at least.
 const FRAMES: u64 = 10_000;
 
-/// What is measured.
+/// The load under which the slots are measured.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotLoad {
     /// Slots in a round trip.

@@ -1,6 +1,6 @@
 /*
- * What Longspan uses of DPDK: the headers that the bindings are made from, and C functions around what
- * DPDK has as inline functions, macros and bit fields, which Rust cannot call.
+ * The part of DPDK that Longspan uses: the headers that the bindings are made from, and C functions around the
+ * inline functions, macros and bit fields of DPDK, which Rust cannot call.
  *
  * A frame here is a chain of mbufs that nobody else refers to.
  */

@@ -49,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
     run.finish();
 });
 
-/// What leaves, looked at at once.
+/// The frames that leave, checked at once.
 #[derive(Default)]
 struct Seen {
     data: u64,

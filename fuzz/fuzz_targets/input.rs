@@ -1,6 +1,6 @@
-//! What the targets share that take their input for operations.
+//! The input of the targets that read operations from it.
 
-/// What is left of the input; zeroes after its end.
+/// The rest of the input; zeroes after its end.
 pub struct Input<'a>(pub &'a [u8]);
 
 impl<'a> Input<'a> {

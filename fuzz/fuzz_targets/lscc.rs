@@ -173,7 +173,7 @@ fn with_bifrost(settings: &mut Settings) {
     settings.ports[B.index()].flow_control = FlowControl::Bifrost(bifrost);
 }
 
-/// What the far end says.
+/// The kind of a message from the far end.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Rate,
@@ -192,12 +192,12 @@ struct Run {
     asked: Option<u64>,
     /// To which queue pair of a near host a far one responded.
     answered: BTreeSet<(Ipv6Addr, QueuePair, Ipv6Addr)>,
-    /// What hosts said of connections: which side spoke, who asked, who was asked, under which name, whether it is
-    /// the answer, and the queue pair.
+    /// The messages of hosts about connections: which side spoke, who asked, who was asked, under which name, whether
+    /// it is the answer, and the queue pair.
     managed: BTreeSet<(Side, Ipv6Addr, Ipv6Addr, CommunicationId, bool, QueuePair)>,
     /// Where packets from one host to another came from.
     origins: BTreeSet<(Ipv6Addr, Ipv6Addr, PortId, MacAddress)>,
-    /// What the real connections send next, and what of it has left and is not acknowledged yet, since when.
+    /// The next PSN of each real connection, and those that have left and are not acknowledged yet, since when.
     real: [(u32, VecDeque<(u32, Nanos)>); 2],
     /// The highest sequence number of a message of the switch.
     told: Option<u64>,
@@ -305,7 +305,7 @@ impl Run {
                 }
                 4..7 => {
                     let Some((psn, since)) = self.real[number].1.pop_front() else { return };
-                    // What takes longer than half a second is lost.
+                    // A packet that takes longer than half a second is lost.
                     if self.bench.now().since(since) < Interval::from_millis(500) {
                         self.inject(B, connection.acknowledge(psn));
                     }
@@ -377,7 +377,7 @@ impl Run {
         }
         let program = Program::new(settings).expect("every choice makes a gateway");
         self.bench.shard.install(self.bench.now(), Arc::new(program)).expect("all of it is live");
-        // What a limiter that stays has made is still in its report.
+        // The direct CNPs of a limiter that stays are still in its report.
         self.made_before -= self.bench.shard.lscc(B).map_or(0, |it| it.limiter.direct_cnps);
     }
 
@@ -550,7 +550,7 @@ impl Run {
         assert!(!soon, "two CNPs to {pair:?} within an interval");
     }
 
-    /// What waits leaves, and the sums hold; those of frames the bench checks.
+    /// Lets all CNPs that wait leave, and checks the sums; the bench checks those of frames.
     fn finish(&mut self) {
         if self.run_for(Interval::from_millis(10)) {
             assert_eq!(self.made(), self.notified, "no CNP is lost");

@@ -1,4 +1,4 @@
-//! Who really sends in the target `lscc`, and what a packet says of its sender.
+//! The true senders of the target `lscc`, and what a packet says of its sender.
 
 use crate::*;
 

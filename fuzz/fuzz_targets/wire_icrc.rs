@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     };
     assert_eq!(icrc::fill(&mut packet), Ok(()));
     assert_eq!(icrc::verify(&packet), Ok(true));
-    // What happens on the way does not change it.
+    // Changes on the way leave it as it is.
     if let Ok(mut ip) = ipv4::View::parse(&mut packet[..]) {
         ip.set_ecn(Ecn::Ce);
         ip.decrement_ttl();

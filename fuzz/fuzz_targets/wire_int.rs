@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
     check_direct(data);
 });
 
-/// What is accepted as direct INT has hops, and room for one more or not.
+/// Content that is accepted as direct INT has hops, and room for one more or not.
 fn check_direct(data: &[u8]) {
     let Ok(content) = Content::parse(data) else { return };
     let header = content.header();

@@ -14,7 +14,7 @@ def libraries(program):
 
 
 def put(path, root):
-    """Copies a file to the same place below `root`. What is one file here is one there: of a library that is two
+    """Copies a file to the same place below `root`. One file here is one file there: of a library that is two
     files, DPDK would load both."""
     real = os.path.realpath(path)
     for place in (path, real):

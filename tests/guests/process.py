@@ -16,7 +16,7 @@ def run(*command):
 
 
 class Process:
-    """What it prints goes to files in `scratch`. The kernel kills it where this process is killed."""
+    """A program whose output goes to files in `scratch`. The kernel kills it where this process is killed."""
 
     count = 0
 

@@ -8,7 +8,7 @@ BETWEEN_LOOKS = 0.02
 
 
 class Failure(Exception):
-    """What was promised did not come to pass."""
+    """A promise was broken."""
 
 
 def expect(condition, otherwise):

@@ -1,4 +1,4 @@
-"""What is run and checked with one scheme at one distance."""
+"""The runs and checks with one scheme at one distance."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from wait import wait_until
 SCENARIO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../config/scenarios/outstanding.toml")
 KIB = 1 << 10
 LINK_BPS = 100_000_000
-# What rdma_rxe sends before it waits for an acknowledgement: RXE_MAX_UNACKED_PSNS of Linux 6.1.
+# The bytes that rdma_rxe sends before it waits for an acknowledgement: RXE_MAX_UNACKED_PSNS of Linux 6.1.
 WINDOW_BYTES = 128 * perftest.MTU
 # A frame of a message takes so much of the link: FCS, preamble and gap are 24 bytes.
 WIRE = perftest.HEADERS + perftest.MTU + 24

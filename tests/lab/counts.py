@@ -1,4 +1,4 @@
-"""What both gateways counted while a test ran."""
+"""The counters of both gateways while a test ran."""
 
 from dataclasses import dataclass
 

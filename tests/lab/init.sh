@@ -30,7 +30,7 @@ ip address add "$address/24" dev eth0
 ifconfig eth0 txqueuelen 10000 up
 rdma link add rxe0 type rxe netdev eth0
 
-# What the connection manager opens has DSCP 26 and ECT(0) too.
+# Connections that the connection manager opens have DSCP 26 and ECT(0) too.
 mkdir -p /sys/kernel/config/rdma_cm/rxe0
 echo 106 >/sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_tos
 

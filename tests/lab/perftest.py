@@ -24,7 +24,7 @@ TIMEOUT = 21
 PORT = 18515
 MIB = 1 << 20
 
-# What perftest says where it finds no steady clock, as on a busy machine.
+# The message of perftest where it finds no steady clock, as on a busy machine.
 NO_CLOCK = "Correlation coefficient"
 NUMBER = re.compile(r"local address:.* QPN 0x([0-9a-f]+)")
 

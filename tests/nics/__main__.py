@@ -9,7 +9,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 
-# What boots guests is shared with other scripts.
+# The code that boots guests is shared with other scripts.
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../guests"))
 
 import image  # noqa: E402

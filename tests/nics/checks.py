@@ -1,4 +1,4 @@
-"""What is checked of each model of NIC. A check returns what it saw, and raises Failure where a promise was broken."""
+"""The checks of each model of NIC. A check returns what it saw, and raises Failure where a promise was broken."""
 
 import os
 
@@ -103,7 +103,7 @@ def privileges_are_gone(bench):
 
 
 def host_sees_one_pair(bench):
-    """What QEMU knows of virtio's queues: those of the second pair were never used."""
+    """QEMU's indices of virtio's queues show that those of the second pair were never used."""
     if not bench.model.startswith("virtio"):
         return ""
     for side in (bench.dc0, bench.lh0):
@@ -189,7 +189,7 @@ def held_frames_outlast_a_flap(bench):
 
 
 def traffic_outlasts_a_flap(bench):
-    """What the gateway gave to the device before it saw that the link is down is lost with it, and nothing else."""
+    """Frames that the gateway gave to the device before it saw that the link is down are lost, and no others."""
     lost = 0
     for _ in range(FLAPS):
         flow, capture = bench.new_flow(), bench.lh0.capture()

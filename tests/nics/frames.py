@@ -66,7 +66,7 @@ def captured(path):
 
 
 def priority(frame):
-    """What gateway.toml makes of it: the DSCP of IP, otherwise the PCP of a tag, otherwise 0."""
+    """The priority that gateway.toml gives to a frame: by the DSCP of IP, otherwise the PCP of a tag, otherwise 0."""
     at, pcp = 12, 0
     (ethertype,) = struct.unpack_from(">H", frame, at)
     if ethertype == VLAN:

@@ -98,7 +98,7 @@ class Gateway:
         return self.port(name)["device"]["link_up"]
 
     def account(self):
-        """What has become of the frames, in one line, for whoever reads a failure."""
+        """The fate of the frames, in one line, for the reader of a failure."""
         shown, told = self.show(), []
         for name in SLOTS:
             port = self.port(name, shown)
@@ -132,5 +132,5 @@ class Gateway:
         return [(status["Name"], status) for status in statuses]
 
     def device_lines(self):
-        """What the gateway said of its devices when it started."""
+        """The lines about its devices that the gateway logged when it started."""
         return self.guest.run("cat /tmp/longspan.log | grep ' port ..0: '").strip().splitlines()

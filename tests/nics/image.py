@@ -1,4 +1,4 @@
-"""What the guest has beside busybox: the gateway, its libraries and the drivers of the NICs."""
+"""The files that the guest has beside busybox: the gateway, its libraries and the drivers of the NICs."""
 
 import glob
 import os

@@ -127,7 +127,7 @@ class Side(Namespace):
 
     def __init__(self, name, link_bps, queues, scratch, stack):
         self.link_bps, self.scratch = link_bps, scratch
-        # What a check starts on this side goes with the check.
+        # Stations that a check starts on this side end with the check.
         self.stations = ExitStack()
         stack.enter_context(self.stations)
         super().__init__(PREFIX, name, queues, stack)

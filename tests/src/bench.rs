@@ -274,7 +274,7 @@ impl Testbench {
         self.sent(port).iter().filter_map(times).collect()
     }
 
-    /// What left through `port` since this was last asked.
+    /// The frames that left through `port` since this was last asked.
     pub fn newly_sent(&mut self, port: PortId) -> Vec<Sent> {
         let read = core::mem::replace(&mut self.read[port.index()], self.sent[port.index()].len());
         self.sent[port.index()][read..].to_vec()

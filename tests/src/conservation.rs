@@ -22,7 +22,7 @@ pub fn assert_conserved<'a, F: Frame + 'a>(
     assert_pools(ports, now, owner);
 }
 
-/// What arrived was admitted or dropped, and the group holds what is still inside.
+/// Checks that frames that arrived were admitted or dropped, and that the group holds those that are still inside.
 fn assert_ingress<F: Frame>(
     port: PortId,
     priority: Priority,
@@ -50,7 +50,7 @@ fn assert_ingress<F: Frame>(
     assert!(group.watermark.persistent() >= group.watermark.since_cleared());
 }
 
-/// What was admitted waits, was sent, or was dropped on the way out.
+/// Checks that the frames that were admitted wait, were sent, or were dropped on the way out.
 fn assert_egress<F: Frame>(
     port: PortId,
     priority: Priority,

@@ -12,7 +12,7 @@ pub struct TestFrame {
     pub bytes: Vec<u8>,
     /// Its length on the wire, without FCS.
     pub length: u64,
-    /// Whatever the test likes.
+    /// A label of the test's choice.
     pub label: u64,
     /// Whether there is memory for copies of it.
     pub can_be_copied: bool,

@@ -1,4 +1,4 @@
-//! What the end-to-end tests in `tests/` share: a bench around the switch core that behaves like a
+//! The shared parts of the end-to-end tests in `tests/`: a bench around the switch core that behaves like a
 //! driver, frames, settings, neighbours that obey PFC, whole networks in virtual time, and the check that nothing
 //! is lost.
 
@@ -26,7 +26,7 @@ pub use shards::Shards;
 
 use units::{Bytes, Cells, PortId, Priority};
 
-/// What a frame of `length` bytes costs of the buffer, in bytes of it: 1,024 for one of 1,000.
+/// The bytes of the buffer that a frame of `length` bytes costs: 1,024 for one of 1,000.
 pub const fn cost(length: u64) -> u64 {
     Cells::of_frame(Bytes(length)).bytes().0
 }

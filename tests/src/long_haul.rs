@@ -13,7 +13,7 @@ use wire::rate_feedback::{Content, FRAME_LEN, Frame, Key, Message, Received};
 pub const LOCAL: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 1);
 /// The address of the far end.
 pub const PEER: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 2);
-/// What both ends share.
+/// The key that both ends share.
 pub const KEY: Key = Key(*b"sixteen byte key");
 /// The interval of direct CNPs.
 pub const CNP_INTERVAL: Interval = Interval::from_micros(50);
@@ -69,7 +69,7 @@ pub fn lscc_of(settings: &mut Settings) -> &mut Lscc {
 /// The session in which the far end speaks.
 pub const SESSION: u64 = 1;
 
-/// What the far end says: send at `rate`.
+/// A message of the far end: send at `rate`.
 pub fn told(sequence: u64, rate: BitRate) -> Frame {
     Frame {
         source_mac: port_mac(A),
@@ -100,7 +100,7 @@ pub fn answer(nonce: u64, sequence: u64, rate: BitRate) -> TestFrame {
     TestFrame::new(bytes)
 }
 
-/// What a gateway says in `frame`, where that is a feedback message.
+/// The content of `frame`, where that is a feedback message of a gateway.
 pub fn said_in(frame: &TestFrame) -> Option<Content> {
     let received = Received::parse(frame.bytes.get(14..)?).ok()?;
     Some(received.message.message().content)

@@ -21,18 +21,18 @@ pub struct Held {
     pub length: u64,
     /// Whether it was lossless when it was admitted.
     pub lossless: bool,
-    /// What it took of the reserved bytes of its egress queue, if it is lossy.
+    /// Bytes that it took of the reserved ones of its egress queue, if it is lossy.
     reserved: u64,
 }
 
 impl Held {
-    /// What it costs of the buffer: whole cells.
+    /// The bytes of the buffer that it costs: whole cells.
     pub fn cost(&self) -> u64 {
         cost(self.length)
     }
 }
 
-/// What a priority group holds, by where it is charged, and its highest levels.
+/// The bytes that a priority group holds, by where they are charged, and its highest levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelGroup {
     /// Of its reserved bytes.
@@ -87,7 +87,7 @@ pub struct Model {
     pub queue_marks: Vec<[Mark; Priority::COUNT]>,
     /// By pool.
     pub pool_marks: Pools<Mark>,
-    /// What each lossy queue holds of its reserved bytes and of its pool.
+    /// The bytes that each lossy queue holds of its reserved ones and of its pool.
     lossy: Vec<[(u64, u64); Priority::COUNT]>,
 }
 
@@ -105,7 +105,7 @@ impl Model {
         }
     }
 
-    /// What the pools hold.
+    /// The bytes that each pool holds.
     pub fn pools(&self) -> Pools<u64> {
         let groups = || self.groups.iter().flatten();
         let shared = groups().map(|group| group.shared).sum();
@@ -113,7 +113,7 @@ impl Model {
         [shared, headroom, self.lossy.iter().flatten().map(|(_, pool)| pool).sum()]
     }
 
-    /// What is free in each pool.
+    /// The bytes that are free in each pool.
     fn free(&self) -> Pools<u64> {
         let buffer = &self.settings.buffer;
         let sizes = [buffer.shared.0, buffer.headroom.0, buffer.egress_lossy.0];
@@ -173,7 +173,7 @@ impl Model {
         let headroom = rest - shared;
         if headroom > 0 && group.headroom + headroom > settings.headroom.0 || headroom > free[1] {
             let own = group.headroom + headroom > settings.headroom.0;
-            // Whoever loses frames is paused, unless nothing is inside whose departure ends that.
+            // A sender that loses frames is paused, unless nothing is inside whose departure ends that.
             let something_inside = group.holds() > 0 || self.pools()[..2] != [0, 0];
             self.groups[ingress.index()][priority.index()].paused |= something_inside;
             return Err(if own { DropReason::HeadroomExceeded } else { DropReason::HeadroomPoolFull });

@@ -5,7 +5,7 @@ use crate::frame::TestFrame;
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Interval, LinkClock, Nanos, PauseQuanta, Priority, WireBytes};
 
-/// What one PFC frame says.
+/// The pause times of one PFC frame, by priority.
 pub type PauseTimes = [Option<PauseQuanta>; Priority::COUNT];
 
 /// A station at the other end of a link of a given length. It always has another frame to send.
@@ -14,7 +14,7 @@ pub struct Peer {
     rate: BitRate,
     delay: Interval,
     link: LinkClock,
-    /// What it sends copies of, in turn.
+    /// The frames that it sends copies of, in turn.
     templates: Vec<TestFrame>,
     next_label: u64,
     stop_at: Nanos,

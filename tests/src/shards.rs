@@ -14,7 +14,7 @@ pub struct Shards {
     /// Each by its number.
     pub shards: Vec<Shard<TestFrame>>,
     owners: Vec<ShardId>,
-    /// What left through each port.
+    /// The frames that left through each port.
     pub sent: Vec<Vec<Sent>>,
     /// Frames on the way to each shard.
     pub rings: Vec<Vec<Handoff<TestFrame>>>,
@@ -52,7 +52,7 @@ impl Shards {
         &self.shards[self.owners[port.index()].index()]
     }
 
-    /// Lets `frames` arrive at `port` in one burst, now. What they lead to happens in the turns that follow, unless a
+    /// Lets `frames` arrive at `port` in one burst, now. Their effects show in the turns that follow, unless a
     /// frame comes alone and passes.
     pub fn inject(&mut self, port: PortId, frames: impl IntoIterator<Item = TestFrame>) {
         let owner = self.owners[port.index()];
@@ -97,7 +97,7 @@ impl Shards {
         (0..self.shards.len()).for_each(|from| self.hand_over(from));
         loop {
             self.turn();
-            // Whoever took its turn before another has not yet seen what left in that.
+            // A shard that took its turn before another has not yet seen what left in that.
             self.shards.iter_mut().for_each(Shard::look_at_other_shards);
             let due = self.next_deadline();
             let on_the_way = self.rings.iter().any(|ring| !ring.is_empty());
@@ -126,7 +126,7 @@ impl Shards {
         by_priority(self.sent[port.index()].iter())
     }
 
-    /// What was dropped, for which reasons.
+    /// The volume that was dropped, by reason.
     pub fn dropped(&self) -> BTreeMap<DropReason, Volume> {
         let mut sums: BTreeMap<DropReason, Volume> = BTreeMap::new();
         for port in self.ports() {

@@ -15,14 +15,14 @@ use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
 
-/// What a packet with 4096 bytes of payload takes on a link: 58 bytes of headers and ICRC, and 24 around the
+/// The wire bytes of a packet with 4096 bytes of payload: 58 bytes of headers and ICRC, and 24 around the
 /// frame.
 pub const PACKET: u64 = 4_096 + 58 + 24;
 
 /// A network that grows.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// What it has come to.
+    /// The network so far.
     pub network: NetworkSpec,
 }
 
@@ -65,7 +65,7 @@ impl Plan {
     }
 }
 
-/// What was seen of a run.
+/// The flows and frames that were seen in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     /// Flows that have ended, in the order of their ends.

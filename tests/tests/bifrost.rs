@@ -17,7 +17,7 @@ const FRAME: u64 = 4_170;
 const KINDS: [VirtualIncoming; 2] =
     [VirtualIncoming::Counter, VirtualIncoming::History { jitter: Interval(1_000) }];
 
-/// What Bifrost on port A is set to: the paper's deployment (section VI-A), with H of three slots
+/// The settings of Bifrost on port A: the paper's deployment (section VI-A), with H of three slots
 /// above the BDP and what frames that had begun leak within a round trip.
 fn bifrost(kind: VirtualIncoming) -> Bifrost {
     let frame = RATE.serialization().time_of(WireBytes::of_frame(Bytes(FRAME)));

@@ -1,4 +1,4 @@
-//! What the gateway answers: ARP, echo and neighbour solicitations, read by an independent parser.
+//! The answers of the gateway: ARP, echo and neighbour solicitations, read by an independent parser.
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
@@ -162,7 +162,7 @@ fn an_echo_request_that_is_damaged_or_from_nobody_is_not_answered() {
     }
 }
 
-/// Who, with or without an address of its own, asks for `target`.
+/// A solicitation of `target`, from a host with or without an address of its own.
 fn solicitation(source: Ipv6Addr, target: Ipv6Addr, hop_limit: u8) -> TestFrame {
     let group = {
         let [.., a, b, c] = target.octets();

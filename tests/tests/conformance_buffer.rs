@@ -24,10 +24,10 @@ fn frames(count: u64, length: usize) -> impl Iterator<Item = TestFrame> {
     Flow::new(A, B).at(P3).udps(count, length)
 }
 
-/// What a frame of 1,000 bytes costs.
+/// The bytes of the buffer that a frame of 1,000 bytes costs.
 const COST: u64 = cost(1_000);
 
-/// What the group of `priority` on `port` holds.
+/// The bytes that the group of `priority` on `port` holds.
 fn held(bench: &Testbench, port: PortId, priority: Priority) -> u64 {
     bench.shard.group(bench.now(), port, priority).occupancy.0
 }
@@ -287,7 +287,7 @@ fn an_oversubscribed_headroom_pool_holds_to_its_sum_and_each_group_to_its_own_li
     let pool = bench.shard.pools().headroom;
     assert_eq!((pool.held, pool.watermark.persistent()), (Bytes(80 * COST), Bytes(80 * COST)));
 
-    // What one group gives back, the other may take: up to the pool, then up to its own limit.
+    // One group may take the headroom that the other gives back: up to the pool, then up to its own limit.
     bench.release(B, P3);
     bench.egress(B, 5);
     bench.run_until(bench.shard.port_deadline(B));
@@ -450,8 +450,8 @@ fn a_group_whose_headroom_is_not_drained_stays_paused_when_its_threshold_rises()
     while held(&bench, C, P3) > 0 {
         bench.run_until(bench.shard.next_deadline());
     }
-    // Whatever A was told: if it was resumed, it may send until it is paused again, and then for a round
-    // trip more, for which the whole headroom is there.
+    // If A was resumed, it may send until it is paused again, and then for a round trip more, for which the whole
+    // headroom is there.
     let resumed = matches!(bench.pauses(A, P3).last(), Some((_, PauseQuanta::ZERO)));
     if resumed {
         let xoffs = |bench: &Testbench| bench.pauses(A, P3).iter().filter(|(_, time)| time.0 > 0).count();

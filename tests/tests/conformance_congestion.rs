@@ -70,7 +70,7 @@ fn half_of_that_headroom_is_not_enough() {
     let headroom = Peer::headroom(RATE, DELAY, Bytes(1_082)) / 2;
     let mut network = incast(with_headroom(5, headroom), 4, 1_082, P3, Nanos(500_000));
     network.run_dry();
-    // What is under way for a round trip is more than fits, although a quarter of it leaves meanwhile.
+    // The frames under way for a round trip are more than fit, although a quarter of them leaves meanwhile.
     let under_way = RATE.bytes_in(DELAY * 2) / WireBytes::of_frame(Bytes(1_082)).0;
     let least = under_way * 3 / 4 - headroom / 1_082;
     let dropped = network.bench.dropped(A, P3, DropReason::HeadroomExceeded).frames;

@@ -111,7 +111,7 @@ fn marked_at_level(settings: &Settings, level: u64, count: u64) -> u64 {
     let at_enqueue = settings.ports[1].queues[3].red.unwrap().mark_at == MarkAt::Enqueue;
     let flow = Flow::new(A, B).at(P3).ecn(Ecn::Ect0);
     bench.block(B, P3);
-    // What fills the queue can not be marked itself.
+    // The frames that fill the queue cannot be marked themselves.
     let filling = Flow::new(A, B).at(P3);
     bench.inject(A, filling.udps(level / 1_000, 1_000));
     bench.inject(A, (!level.is_multiple_of(1_000)).then(|| filling.udp((level % 1_000) as usize)));

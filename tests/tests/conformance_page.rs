@@ -21,7 +21,7 @@ fn tests_of(source: &str) -> BTreeSet<&str> {
     behind.filter_map(|rest| rest.trim_start().strip_prefix("fn ")?.split('(').next()).collect()
 }
 
-/// What the page says in backticks.
+/// The names on the page in backticks.
 fn named() -> BTreeSet<&'static str> {
     PAGE.split('`').skip(1).step_by(2).collect()
 }

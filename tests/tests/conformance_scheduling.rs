@@ -1,4 +1,4 @@
-//! Who is served, and how fast (items 16 and 17).
+//! The order in which queues are served, and their rates (items 16 and 17).
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 

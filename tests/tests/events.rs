@@ -54,7 +54,7 @@ fn bifrost() -> Settings {
     settings
 }
 
-/// What happens in a step: frames for B, the pause of priority 3 that B receives, and a time.
+/// A step: frames for B, the pause of priority 3 that B receives, and a time.
 type Step = (u32, Option<u16>, u64);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {

@@ -1,4 +1,4 @@
-//! Who may bring a gateway to send direct CNPs, and to whom: hosts of the data center that speak in the name of others.
+//! Hosts of the data center that speak in the name of others, and the direct CNPs that they can bring about.
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 

@@ -32,7 +32,7 @@ fn shipped() -> Settings {
     settings
 }
 
-/// What was dropped of `priority`, anywhere.
+/// The frames of `priority` that were dropped, anywhere.
 fn lost(bench: &Testbench, priority: Priority) -> u64 {
     let at_ingress = |port: PortId| {
         let dropped = &bench.shard.ingress_counters(port).dropped[priority.index()];
@@ -82,7 +82,7 @@ fn mixed(lengths: [&[usize]; 2], egress: BitRate, flood: usize) -> (Network, u64
     let pfc = WireBytes::of_frame(Bytes(60)).0;
     let under_way = WireBytes(RATE.bytes_in(DELAY * 2) + pfc);
     let longest = Cells::of_frame(PortSettings::LARGEST_FRAME).bytes().0;
-    // What the round trip brings, in the worst mix; a frame that the peer has begun, and the one that crossed XOFF.
+    // The bytes of the round trip, in the worst mix; a frame that the peer has begun, and the one that crossed XOFF.
     let headroom = Cells::of_any_mix(under_way).bytes().0 + 2 * longest;
     for port in &mut settings.ports {
         for priority in [P3, P4] {

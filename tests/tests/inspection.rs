@@ -1,4 +1,4 @@
-//! What is copied out of a shard for another thread is what the shard says itself.
+//! The figures that are copied out of a shard for another thread are those of the shard itself.
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 

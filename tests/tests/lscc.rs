@@ -148,6 +148,6 @@ fn a_reload_that_changes_the_lossless_priorities_begins_an_interval_at_once() {
         port.groups[P4.index()] = GroupSettings::Lossy;
         port.pfc.obey = port.lossless();
     });
-    // What leaves from now on is measured over the time that it takes, and not from the next frame on.
+    // Bytes that leave from now on are measured over the time that they take, and not from the next frame on.
     assert_eq!(bench.shard.port_deadline(B), bench.now() + INTERVAL);
 }

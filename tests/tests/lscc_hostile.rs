@@ -24,9 +24,9 @@ struct Link {
     near: Testbench,
     far: Testbench,
     key: Option<Key>,
-    /// What the far end has sent.
+    /// The frames that the far end has sent.
     said: Vec<TestFrame>,
-    /// What the near end has sent.
+    /// The frames that the near end has sent.
     asked: Vec<TestFrame>,
 }
 
@@ -175,7 +175,7 @@ fn both_ends_may_start_again_at_once() {
     link.assert_heard();
 }
 
-/// What `bench` sends through port B when `frames` come in there, one every `step`.
+/// The frames that `bench` sends through port B when `frames` come in there, one every `step`.
 fn answers(bench: &mut Testbench, frames: impl Iterator<Item = TestFrame>, step: Interval) -> Vec<TestFrame> {
     bench.newly_sent(B);
     for frame in frames {

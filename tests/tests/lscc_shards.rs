@@ -42,7 +42,7 @@ fn connections() -> [Connection; 5] {
 const MANAGED: usize = 3;
 const STRANGER: usize = 4;
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     /// Direct CNPs, by the port through which they left and the queue pair.

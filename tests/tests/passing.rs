@@ -17,7 +17,7 @@ use wire::ip::Ecn;
 
 const PORTS: u16 = 4;
 
-/// What happens, one after the other.
+/// An event of a run.
 #[derive(Clone, Debug)]
 enum Event {
     Frames { from: u16, to: u16, priority: u8, lengths: Vec<usize>, gap: u64 },
@@ -40,7 +40,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// What may make a difference between the two ways.
+/// The settings that may make a difference between the two ways.
 #[derive(Clone, Debug)]
 struct Variant {
     forwarding: u8,

@@ -54,7 +54,7 @@ fn gateway(here: [u16; 2], there: [u16; 2], flow_control: FlowControl) -> Settin
     long(settings, flow_control)
 }
 
-/// What a run has come to.
+/// The result of a run.
 struct Run {
     outcome: Outcome,
     /// The bytes that each of both flows has delivered by [`END`].

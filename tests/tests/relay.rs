@@ -14,8 +14,8 @@ use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, PrioritySet};
 
 /// The delay of the links between gateways and relays.
 const BESIDE: Interval = Interval(500);
-/// What arrives in a round trip of the long link, in cells: frames of 4,154 bytes take 4,160, a pause waits for one of
-/// them at either end, and the other end needs some time to stop.
+/// The bytes that arrive in a round trip of the long link, in cells: frames of 4,154 bytes take 4,160, a pause waits
+/// for one of them at either end, and the other end needs some time to stop.
 const ROUND_TRIP: u64 = 10_000_000 + 100_000;
 /// XOFF and headroom within a data center.
 const WITHIN: u64 = 200_000;

@@ -67,7 +67,7 @@ impl Case {
         bifrost.buffer.0 + bifrost.overrun(self.rate, Bytes(STORED)).0
     }
 
-    /// A gateway whose long link is behind port A. What it drains leaves through port B, and what stops the
+    /// A gateway whose long link is behind port A. It drains through port B, and the traffic that stops the
     /// drain comes through port C.
     fn gateway(&self) -> Settings {
         let mut settings = routed(3);
@@ -118,7 +118,7 @@ impl Case {
     }
 }
 
-/// What came of a worst case.
+/// The result of a worst case.
 struct Run {
     outcome: Outcome,
     drain: Drain,

@@ -1,4 +1,4 @@
-//! What can be computed by hand, to the nanosecond.
+//! Times that can be computed by hand, to the nanosecond.
 
 use conformance::settings::{XOFF, XON, lossless, routed, switch};
 use conformance::simulated::{PACKET, Plan, assert_lossless, flow, host_behind, host_of_pair, options};
@@ -31,7 +31,7 @@ fn chain(switches: usize, rate: BitRate, delay: Interval) -> (Plan, [NodeId; 2])
     (plan, hosts)
 }
 
-/// What `bytes` on a link of `rate` last, rounded up.
+/// The time that `bytes` take on a link of `rate`, rounded up.
 fn time(rate: BitRate, bytes: u64) -> u64 {
     rate.serialization().time_of(WireBytes(bytes)).0
 }
@@ -161,7 +161,7 @@ fn a_pause_leaves_and_acts_and_ends_when_arithmetic_says() {
     let on_the_way = Interval(time(fast, 84)) + delay;
     let heard = pauses[0] + on_the_way;
     assert_eq!(at(source, true, true).next(), Some(heard));
-    // What had begun when the pause arrived goes on, and nothing begins any more.
+    // A packet that had begun when the pause arrived goes on, and none begins any more.
     let sent = starts.iter().filter(|start| **start < heard).count() as u64;
     assert_eq!(sent, (heard.0 * 100).div_ceil(8 * PACKET));
     // The pause ends when one packet is left.

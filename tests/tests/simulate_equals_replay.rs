@@ -1,4 +1,4 @@
-//! What comes into a switch of a simulation, replayed through the same switch alone, leaves it again at the
+//! Frames that come into a switch of a simulation, replayed through the same switch alone, leave it again at the
 //! same instants with the same bytes.
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
@@ -39,7 +39,7 @@ impl CaptureSink for Shared {
     }
 }
 
-/// What went through one port of the switch, in or out, up to `end`.
+/// The capture of one port of the switch, in or out, up to `end`.
 fn capture(seen: &Seen, port: u16, inbound: bool) -> Vec<u8> {
     let sink = Shared::default();
     let mut writer = CaptureWriter::new(sink.clone(), "simulated");

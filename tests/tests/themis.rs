@@ -401,7 +401,7 @@ fn settings_that_make_no_sense_are_refused() {
     assert!(matches!(refused(&strange), Some(ThemisError::SlowQueue { .. })));
 }
 
-/// What happens next to the gateway of [`order_is_kept`].
+/// The next event at the gateway of [`order_is_kept`].
 #[derive(Clone, Debug)]
 enum Event {
     /// Packets of a flow from the far side, in one burst.
@@ -456,7 +456,7 @@ proptest! {
         }
         bench.run_dry();
         let mut next = [1_u32; 4];
-        // What is ahead of a frame is the limit and a frame, at the slow rate, and then the port's link.
+        // A frame waits for the limit and a frame, at the slow rate, and then for the port's link.
         let most = SLOW.serialization().time_of(units::WireBytes(LIMIT.0 + 5_000)) + Interval::from_micros(60);
         for sent in bench.newly_sent(A).iter().filter(|it| !it.control) {
             let header = bth::View::parse(&sent.frame.bytes[42..]).unwrap();

@@ -73,7 +73,7 @@ fn a_shard_drops_what_others_hand_to_its_stormed_queue_and_their_ports_are_credi
     assert_conserved([A, B].into_iter(), now, |port| if port == A { &ingress } else { &egress });
 }
 
-/// What goes on for a while, in milliseconds.
+/// A phase of the same traffic, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Phase {
     lasts: u64,
@@ -97,7 +97,7 @@ fn phase() -> impl Strategy<Value = Phase> {
         .prop_map(|(lasts, pause, arrivals, xon)| Phase { lasts, pause, arrivals, xon })
 }
 
-/// What was so in each millisecond, and what the watchdog said; a second opinion on the latter.
+/// The state in each millisecond, and the findings of the watchdog; a second opinion on the latter.
 #[derive(Default)]
 struct Witness {
     paused: Vec<bool>,

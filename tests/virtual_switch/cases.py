@@ -1,4 +1,4 @@
-"""What a lossless switch is held to, from outside. Each case returns whether it held, and what was measured.
+"""The test cases of a lossless switch, from outside. Each case returns whether it held, and what was measured.
 
 Times are judged against what the standard says with wide bounds, since testers and switch share the cores of a machine.
 """
@@ -67,7 +67,7 @@ def several_times(bench):
 
 
 def malformed_pauses(bench):
-    """What only looks like a PFC frame pauses nothing."""
+    """A frame that only looks like a PFC frame pauses nothing."""
     passed = {}
     for name, frame in frames.malformed(2, {3: FOREVER}).items():
         bench[2].send(frame)

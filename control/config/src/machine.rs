@@ -179,7 +179,7 @@ words! {
         /// Ordinary pages.
         "never" => Never,
     }
-    /// What an idle worker does.
+    /// The behaviour of an idle worker.
     #[derive(Default)]
     pub enum Idle {
         /// It polls again at once. Suited to dedicated cores.
@@ -188,7 +188,7 @@ words! {
         /// It sleeps briefly, so that other processes can use its core.
         "sleep" => Sleep,
     }
-    /// What to do if a device does not pass PFC frames.
+    /// The response to a device that does not pass PFC frames.
     #[derive(Default)]
     pub enum PfcFrames {
         /// The gateway does not start.
@@ -197,7 +197,7 @@ words! {
         #[default]
         "warn" => Warn,
     }
-    /// What happens to the privileges that only the start of a gateway needs.
+    /// The fate of the privileges that only the start of a gateway needs.
     #[derive(Default)]
     pub enum Privileges {
         /// The gateway gives them up once its devices run.

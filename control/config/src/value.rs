@@ -349,7 +349,7 @@ words! {
     pub(crate) enum SchedulingWord { "strict" => Strict, "weighted" => Weighted }
     /// How Bifrost tracks the bytes that may still arrive.
     pub(crate) enum VirtualIncomingWord { "counter" => Counter, "history" => History }
-    /// What LSCC sends to senders.
+    /// The notifications that LSCC sends to senders.
     pub(crate) enum DirectWord { "cnp" => Cnp, "int" => Int }
     /// The counter of credits in messages.
     pub(crate) enum CounterWord { "wide" => Wide, "uec" => Uec }

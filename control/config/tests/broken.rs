@@ -1,4 +1,4 @@
-//! What broken files are told. Each `tests/broken/NAME.toml` has its messages beside it in
+//! The messages for broken files. Each `tests/broken/NAME.toml` has its messages beside it in
 //! `NAME.txt`. To write them anew after a deliberate change, run with `BLESS=1` and read the diff.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]

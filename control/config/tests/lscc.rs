@@ -285,7 +285,7 @@ fn a_table_of_lscc_is_taken_from_the_profile_as_a_whole() {
     assert_eq!(b.limiting.far_cnp_interval, Some(Interval::from_micros(500)));
 }
 
-/// What a configuration with `key_file = "gw.key"` says where that file has `text`.
+/// The key of a configuration with `key_file = "gw.key"` where that file has `text`, or the error.
 fn with_key_file(test: &str, text: Option<&str>) -> Result<Key, String> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     fs::create_dir_all(directory.join("keys")).unwrap();

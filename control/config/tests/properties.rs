@@ -1,4 +1,4 @@
-//! What holds for every text and for every configuration.
+//! Properties of every text and of every configuration.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -102,7 +102,7 @@ fn queue() -> impl Strategy<Value = QueueSettings> {
     )
 }
 
-/// What Bifrost may be set to but for its buffer: a slot of which a pause fits a frame at any rate here.
+/// Settings of Bifrost except its buffer. At any rate here, one pause frame can pause for a whole slot.
 fn bifrost() -> impl Strategy<Value = Bifrost> {
     let kind = prop_oneof![
         Just(VirtualIncoming::Counter),
@@ -185,8 +185,8 @@ fn wire_size() -> impl Strategy<Value = WireBytes> {
     (1_u64..10_000_000).prop_map(WireBytes)
 }
 
-/// What LSCC may be set to on port `index`, but that its rates and its long flows fit no link yet: the
-/// rates are parts of 1000, and the flows are what they have sent beyond a BDP.
+/// Settings of LSCC on port `index`. Its rates and its long flows fit no link yet: the rates are parts of 1000, and
+/// the flows are what they have sent beyond a BDP.
 fn lscc(index: u8) -> impl Strategy<Value = Lscc> {
     let share = || (1_u64..=1_000).prop_map(|share| BitRate::new(share).unwrap());
     let times = (16_000_u64..200_000, 200_000_u64..=1_000_000_000);

@@ -1,4 +1,4 @@
-//! What `longspan run` is told: devices, memory, emulated links, and what a reload may change.
+//! The configuration of `longspan run`: devices, memory, emulated links, and the changes that a reload may make.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -116,7 +116,7 @@ fn an_emulated_link_takes_its_delay_from_the_distance_unless_part_of_it_is_real(
     assert_eq!(emulation("distance = \"80km\"\nemulation = { delay = \"100us\" }").delay, Interval(100_000));
 }
 
-/// What `longspan check` says of the cores of two pairs of 100G, with `dpdk` and the core of each port.
+/// The lines of `longspan check` about the cores of two pairs of 100G, with `dpdk` and the core of each port.
 fn cores(dpdk: &str, cores: [&str; 4]) -> Vec<String> {
     let port = |(number, core)| {
         format!(

@@ -14,7 +14,7 @@ fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenarios")
 }
 
-/// What the scenarios in a directory are warned of, all their variants; how many there are.
+/// The warnings for the scenarios in a directory, all their variants included, and the number of scenarios.
 fn warnings(directory: &Path) -> (Vec<String>, usize) {
     let (mut warnings, mut count) = (Vec::new(), 0);
     for entry in fs::read_dir(directory).unwrap() {

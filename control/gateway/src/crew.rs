@@ -343,7 +343,7 @@ pub fn promise(monitor: &Monitor, ports: &[PortId], gateway: &Gateway) {
 /// Starts a worker's thread.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn spawn<T: Send + 'static>(
     core: usize,
     work: impl FnOnce() -> T + Send + 'static,

@@ -18,7 +18,7 @@ use crate::crew::{self, Member};
 /// once, as with workers.
 ///
 /// # Errors
-/// What the system says where a thread cannot be started.
+/// The error of the system if a thread cannot be started.
 pub fn measure(cores: &BTreeSet<usize>, time: Duration) -> io::Result<BTreeMap<usize, Interval>> {
     let watch = move |core| {
         worker::pin(core);

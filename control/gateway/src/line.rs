@@ -22,7 +22,7 @@ const REFUSAL: Duration = Duration::from_millis(100);
 /// abandoned during the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 
-/// What the control thread knows of a port's device.
+/// The device of a port, as the control thread knows it.
 pub trait Line {
     /// Whether the link is up.
     fn is_up(&self) -> bool;
@@ -33,10 +33,10 @@ pub trait Line {
     /// A message for the log if it failed since the last call.
     fn trouble(&mut self) -> Option<String>;
 
-    /// What it is.
+    /// The device in reports.
     fn device(&self) -> WireDevice;
 
-    /// What the hardware has counted.
+    /// The counters of the hardware.
     fn hardware(&self) -> HardwareReport;
 }
 

@@ -13,12 +13,12 @@ use units::{Interval, PortId};
 
 /// The interval of looks at what the workers have measured.
 const LOOK: Duration = Duration::from_millis(200);
-/// What a delay is raised by beyond the measured one: a part of it, and at least a microsecond. Smaller changes change
+/// The margin that is added to a measured delay: a part of it, and at least a microsecond. Smaller changes change
 /// nothing.
 const MARGIN: u64 = 32;
 const LEAST_MARGIN: Interval = Interval::from_micros(1);
 
-/// What a measured delay means for a port.
+/// The consequence of a measured delay for a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judgement {
     /// Headroom stays as it is.

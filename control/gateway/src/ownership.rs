@@ -34,7 +34,7 @@ impl Own {
     /// Sets its permissions.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn permit(&self, mode: u32) -> io::Result<()> {
         let file = format!("/proc/self/fd/{}", self.0.as_raw_fd());
         fs::set_permissions(file, Permissions::from_mode(mode))

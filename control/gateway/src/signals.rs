@@ -22,7 +22,7 @@ pub type Leftover = Arc<OnceLock<Arc<SocketFile>>>;
 /// the process at once, whatever its other threads do.
 ///
 /// # Errors
-/// What the system says where they cannot be heard.
+/// The error of the system if the signals cannot be heard.
 pub fn hear(events: Sender<Event>, leftover: Leftover) -> io::Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGTERM, SIGINT])?;
     let listen = move || {

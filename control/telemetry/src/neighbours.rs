@@ -37,7 +37,7 @@ pub struct NeighbourReport {
     pub ets: Option<NeighbourEtsReport>,
     /// Its priority for RoCEv2.
     pub roce_priority: Option<u8>,
-    /// What differs from the port.
+    /// The differences between it and the port.
     pub mismatches: Vec<MismatchReport>,
 }
 
@@ -70,11 +70,11 @@ pub struct NeighbourEtsReport {
 pub struct MismatchReport {
     /// Its kind: [`switch::link_agent::Mismatch::name`].
     pub kind: String,
-    /// What each end says.
+    /// The settings of both ends, in words.
     pub sides: String,
 }
 
-/// What the neighbour of a port has changed of its PFC.
+/// The PFC of a port, as its neighbour has changed it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NegotiatedReport {
     /// The priorities that have PFC now.

@@ -33,7 +33,7 @@ pub struct Observation<'a> {
     pub memory: MemoryReport,
     /// The delay that the headroom of each port covers, where a measured one may set it, in the order of ports.
     pub covered_delays: Vec<Option<CoveredDelayReport>>,
-    /// What the neighbour of each port has changed of its PFC, where one may, in the order of ports.
+    /// The PFC of each port, as its neighbour has changed it, where one may, in the order of ports.
     pub negotiated: Vec<Option<NegotiatedReport>>,
     /// The charges of the buffer.
     pub ledger: &'a Ledger,

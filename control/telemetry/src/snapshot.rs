@@ -138,7 +138,7 @@ pub struct WirePortReport {
     pub counters: DeviceReport,
     /// The delay that its headroom covers; `None` unless a measured one may set it.
     pub covered_delay: Option<CoveredDelayReport>,
-    /// What the neighbour has changed of its PFC; `None` unless a neighbour may.
+    /// Its PFC, as the neighbour has changed it; `None` unless a neighbour may.
     #[serde(default)]
     pub negotiated: Option<NegotiatedReport>,
     /// Its neighbours, as LLDP knows them.

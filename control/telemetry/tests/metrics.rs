@@ -1,4 +1,4 @@
-//! What Prometheus reads.
+//! The metrics that Prometheus scrapes.
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
@@ -120,7 +120,7 @@ fn buckets_rise_and_the_last_one_is_the_count() {
     }
     let counts: Vec<_> = samples.iter().filter(|sample| sample.name.ends_with("_count")).collect();
     assert_eq!(counts.len(), last.len());
-    // Whatever left waited first, so delays are counted as often as frames.
+    // Each frame that left had waited before, so delays are counted as often as frames.
     let of_port = |name: &str, port: &str, direction: &str| -> f64 {
         let key = (name, port, direction);
         let of_port = samples.iter().filter(|it| (it.name, it.label("port"), it.label("direction")) == key);

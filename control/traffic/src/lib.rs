@@ -1,7 +1,7 @@
 //! Hosts of a scenario on real ports.
 //!
-//! A [`Plan`] takes hosts from a scenario, with the flows that they send and receive. Whoever reads the same file with
-//! the same seed gets the same queue pairs and sequence numbers, so machines need not talk to each other before they
+//! A [`Plan`] takes hosts from a scenario, with the flows that they send and receive. Machines that read the same file
+//! with the same seed get the same queue pairs and sequence numbers, so they need not talk to each other before they
 //! send. A [`Player`] is one host at one port, sans-IO: `now` and frames go in, complete frames and the next deadline
 //! come out. A [`Storm`] is a sender of pauses. `ports` moves frames between them and devices of DPDK.
 

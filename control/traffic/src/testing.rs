@@ -36,7 +36,7 @@ pub struct Bench {
     pub players: [Player; 2],
     pub now: Nanos,
     pub wire: Wire,
-    /// What each of them has sent.
+    /// The frames that each of them has sent.
     pub sent: [Vec<(Nanos, Vec<u8>)>; 2],
     on_wire: [VecDeque<(Nanos, Vec<u8>)>; 2],
 }

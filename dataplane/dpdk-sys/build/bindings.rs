@@ -9,11 +9,11 @@ use std::process::Command;
 /// The oldest release that the shim and the bindings are written for.
 const OLDEST: &str = "22.11";
 
-/// What is linked. libdpdk.pc names some sixty libraries, most of which nobody here calls. Drivers are
+/// The libraries that are linked. libdpdk.pc names some sixty libraries, most of which nobody here calls. Drivers are
 /// plugins: DPDK loads them when it starts.
 const LIBRARIES: [&str; 6] = ["rte_eal", "rte_ethdev", "rte_log", "rte_mbuf", "rte_mempool", "rte_ring"];
 
-/// What is used of DPDK, and the whole shim.
+/// The items of DPDK that are used, and the whole shim.
 const ITEMS: [&str; 27] = [
     "shim_.*",
     "SHIM_.*",
@@ -53,7 +53,7 @@ const INSIDE: [&str; 4] = ["RTE_MARKER.*", "rte_mbuf_.*", "rte_mempool_.*", "rte
 /// Types whose inside nobody here looks at. Some of them bindgen cannot lay out either.
 const OPAQUE: [&str; 4] = ["rte_arp_hdr", "rte_arp_ipv4", "rte_eth_rxseg.*", "rte_eth_switch_info"];
 
-/// What the build cannot do without.
+/// A prerequisite of the build that is missing.
 pub enum Missing {
     Libdpdk(pkg_config::Error),
     Libclang,

@@ -32,9 +32,9 @@ pub enum PortError {
     Step {
         /// The device.
         device: String,
-        /// What was tried.
+        /// The step that failed.
         step: &'static str,
-        /// What DPDK says.
+        /// The error of DPDK.
         source: io::Error,
     },
 }
@@ -45,7 +45,7 @@ pub(crate) const DATA_QUEUE: u16 = 0;
 pub(crate) const CONTROL_QUEUE: u16 = 1;
 /// Descriptors of that queue, where the device can have so few: one whose frames do not leave is soon full, and so noticed.
 const CONTROL_DESCRIPTORS: u16 = 64;
-/// What DPDK adds to the MTU where a driver doesn't say: the header and the FCS.
+/// The bytes that DPDK adds to the MTU where a driver doesn't say: the header and the FCS.
 const USUAL_OVERHEAD: u32 = HEADER_LEN as u32 + 4;
 
 /// A device that is ours, until the last of its port and queues is dropped.

@@ -1,4 +1,4 @@
-//! What DPDK and its devices refuse.
+//! The errors of DPDK and its devices.
 
 use core::ffi::c_int;
 use std::io;
@@ -20,9 +20,9 @@ pub enum EalError {
          reserves enough pages of {page_size}"
     )]
     TooFewHugepages {
-        /// What was asked for.
+        /// The memory that was asked for.
         wanted: Bytes,
-        /// What is there.
+        /// The memory in free hugepages.
         free: Bytes,
         /// The page size that is meant.
         page_size: Bytes,
@@ -32,9 +32,9 @@ pub enum EalError {
     /// Something that only a privileged process may do.
     #[error("{what} requires {capability}, which this process does not have")]
     NotPermitted {
-        /// What was tried.
+        /// The step that was refused.
         what: String,
-        /// What is missing.
+        /// The missing capability.
         capability: Capability,
     },
     /// An argument holds a NUL.
@@ -43,9 +43,9 @@ pub enum EalError {
     /// DPDK does not start with these arguments; its log, on stderr, says more.
     #[error("cannot start DPDK with the arguments `{arguments}`: {source}")]
     Start {
-        /// What it was given.
+        /// The arguments.
         arguments: String,
-        /// What it says.
+        /// The error of DPDK.
         source: io::Error,
     },
     /// There is no such PCI device.
@@ -88,7 +88,7 @@ pub enum EalError {
     Device {
         /// The device with its parameters.
         device: String,
-        /// What DPDK says.
+        /// The error of DPDK.
         source: io::Error,
     },
     /// A thread could not be registered.

@@ -11,7 +11,7 @@ use crate::capability::Capability;
 use crate::error::{EalError, error_of};
 use crate::{EalOptions, Memory};
 
-/// What drivers need, by the beginning of a device's name.
+/// The capabilities that drivers need, by the beginning of a device's name.
 const NEEDED: [(&str, Capability); 4] = [
     ("net_af_packet", Capability::NET_RAW),
     ("net_af_xdp", Capability::NET_ADMIN),

@@ -1,4 +1,4 @@
-//! What exists of DPDK besides DPDK.
+//! The pools and ports of DPDK that are in use.
 
 use core::ptr::NonNull;
 use std::collections::BTreeSet;

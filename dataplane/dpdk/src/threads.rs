@@ -54,7 +54,7 @@ pub fn renounce_capabilities_of_other_threads() -> io::Result<BTreeSet<String>> 
 ///
 /// # Errors
 ///
-/// What the system says.
+/// The error of the system.
 pub fn renounce_capabilities() -> io::Result<()> {
     let none = CapabilitySet::empty();
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };

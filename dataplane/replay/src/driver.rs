@@ -16,7 +16,7 @@ use units::Interval;
 /// Frames between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 15;
 
-/// What came of a replay.
+/// The outcome of a replay.
 #[derive(Debug)]
 pub struct Outcome {
     /// The report on the gateway.
@@ -47,7 +47,7 @@ impl<S: FrameSource> Replay<S> {
     /// answer.
     ///
     /// # Errors
-    /// What keeps the first frame of an input from being read.
+    /// The error that keeps the first frame of an input from being read.
     pub fn new(program: Arc<Program>, inputs: Vec<Input<S>>) -> Result<Self, CaptureError> {
         let (sources, sides) = split_inputs(inputs);
         Ok(Self {
@@ -78,7 +78,7 @@ impl<S: FrameSource> Replay<S> {
     /// end of the captures.
     ///
     /// # Errors
-    /// What keeps an output from being written. The captures hold whole records up to there, and
+    /// The error that keeps an output from being written. The captures hold whole records up to there, and
     /// those of the other ports all that had left.
     ///
     /// # Panics

@@ -42,7 +42,7 @@ pub(crate) struct Gateway<W: CaptureSink> {
     pub shard: Shard<OwnedFrame>,
     pub outputs: Outputs<W>,
     pub now: Nanos,
-    /// What was given to each port.
+    /// The volume that was given to each port.
     pub offered: Vec<Volume>,
     ports: u16,
     pool: FramePool,
@@ -113,7 +113,7 @@ impl<W: CaptureSink> Gateway<W> {
         if now > self.now || port != self.burst_port || self.burst.len() == BURST {
             self.flush()?;
             if self.next < now {
-                // What is due at the very instant of an arrival comes behind it.
+                // A port that is due at the very instant of an arrival comes behind it.
                 self.serve(Nanos(now.0 - 1))?;
             }
             self.move_clock(now);
@@ -153,7 +153,7 @@ impl<W: CaptureSink> Gateway<W> {
                 served = true;
             }
             if served {
-                // What left may have made another port due, by the end of a pause.
+                // The frames that left may have made another port due, by the end of a pause.
                 continue;
             }
             self.next = next;

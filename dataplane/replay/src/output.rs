@@ -30,7 +30,7 @@ impl<W: CaptureSink> Outputs<W> {
         &mut self.ports[port.index()]
     }
 
-    /// What went wrong at the first port where anything did.
+    /// Fails with the error of the first port that has one.
     #[inline]
     pub(crate) fn check(&mut self) -> Result<(), CaptureError> {
         self.ports.iter_mut().try_for_each(Output::check)

@@ -1,4 +1,4 @@
-//! What was played of the captures.
+//! The frames of the captures that were played.
 
 use crate::capture::{CaptureError, Captured};
 use crate::input::Unassigned;
@@ -14,7 +14,7 @@ pub struct Progress {
     pub bytes: u64,
 }
 
-/// What was played.
+/// The frames that were played, and the end of the playing.
 #[derive(Default)]
 pub(crate) struct Played {
     pub progress: Progress,

@@ -34,14 +34,14 @@ pub struct Listed<'a> {
 }
 
 impl FiguresReport {
-    /// What reports have of the port with `settings`, as `look` found it: an object for each list, or null where its
-    /// owner does not run.
+    /// The figures in the report of the port with `settings`, as `look` found it: an object for each list, or null
+    /// where its owner does not run.
     pub(crate) fn new(settings: &PortSettings, look: &PortInspection) -> Self {
         let seen = Seen { settings, look };
         Self(LISTS.iter().map(|list| (list.name.into(), object(entries(list.report, seen)))).collect())
     }
 
-    /// What holds now on the port with `settings`, as `look` found it.
+    /// The figures that hold now on the port with `settings`, as `look` found it.
     pub fn now(settings: &PortSettings, look: &PortInspection) -> Self {
         let seen = Seen { settings, look };
         Self(LISTS.iter().flat_map(|list| entries(list.now, seen)).collect())

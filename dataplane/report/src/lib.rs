@@ -1,4 +1,4 @@
-//! What a switch has done and what it holds, as plain data with stable names.
+//! The totals and the levels of a switch, as plain data with stable names.
 //!
 //! A replay at its end and a running gateway at any time show the same figures, so both build them here,
 //! from what [`switch::Shard::inspect`] copies out of a shard and the settings in force. Each type is

@@ -21,7 +21,7 @@ pub struct PoolsReport {
 pub struct PoolReport {
     /// Its size in bytes.
     pub size_bytes: u64,
-    /// What is held.
+    /// The bytes that are held.
     pub held_bytes: u64,
     /// The most that was held.
     pub watermark_bytes: u64,

@@ -34,7 +34,7 @@ pub struct PortReport {
 }
 
 impl PortReport {
-    /// The port with `settings`, as `look` found it. What came in and went out is by the counters of the
+    /// The port with `settings`, as `look` found it. The frames that came in and went out are by the counters of the
     /// switch.
     pub fn new(settings: &PortSettings, look: &PortInspection) -> Self {
         let counters = &look.ingress;

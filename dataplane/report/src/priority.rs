@@ -11,11 +11,11 @@ use units::Priority;
 pub struct PriorityReport {
     /// Its number.
     pub priority: u8,
-    /// What came in, and the group that held it.
+    /// The frames that came in, and the group that held them.
     pub ingress: GroupReport,
     /// PFC frames that the gateway sent for it.
     pub pauses_sent: PausesSentReport,
-    /// What went out, and the queue that held it.
+    /// The frames that went out, and the queue that held them.
     pub egress: QueueReport,
     /// PFC and PAUSE frames that were received for it.
     pub pauses_received: PausesReceivedReport,
@@ -36,7 +36,7 @@ pub struct GroupReport {
     pub dropped: ByReason,
     /// The settings of a lossless group.
     pub limits: Option<LimitsReport>,
-    /// What it holds, headroom included.
+    /// The bytes that it holds, headroom included.
     pub occupancy_bytes: u64,
     /// The most reserved and shared bytes that it held.
     pub watermark_bytes: u64,
@@ -121,7 +121,7 @@ pub struct QueueReport {
     pub ecn_already_marked: u64,
     /// How long frames waited.
     pub delay: DelayReport,
-    /// What the watchdog has found of it; `None` where it is not watched.
+    /// The findings of the watchdog; `None` where the queue is not watched.
     pub watchdog: Option<WatchdogQueueReport>,
 }
 

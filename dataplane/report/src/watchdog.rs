@@ -1,4 +1,4 @@
-//! What the watchdogs have found.
+//! The findings of the watchdogs.
 
 use crate::{Count, Name};
 use serde::{Deserialize, Serialize};
@@ -25,18 +25,18 @@ pub struct WatchdogEventReport {
     pub port: String,
     /// The priority.
     pub priority: u8,
-    /// What happened, and why.
+    /// The change, and its reason.
     #[serde(flatten)]
     pub change: WatchdogChangeReport,
 }
 
-/// What happened to a queue, and why.
+/// A change of a queue, and its reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum WatchdogChangeReport {
     /// It is stormed from now on.
     Detected {
-        /// What happens to it.
+        /// The action of the watchdog.
         action: Name,
         /// For how long it had held frames and sent none.
         stalled_ns: u64,
@@ -44,12 +44,12 @@ pub enum WatchdogChangeReport {
         measured_ns: u64,
         /// For how much of that it was paused.
         paused_ns: u64,
-        /// What waited.
+        /// The frames that waited.
         waiting: Count,
     },
     /// It is not any more.
     Restored {
-        /// What ended the storm: [`switch::RestorationCause::name`].
+        /// The cause of its end: [`switch::RestorationCause::name`].
         cause: Name,
         /// How long ago the last frame came that paused it.
         quiet_ns: u64,
@@ -58,7 +58,7 @@ pub enum WatchdogChangeReport {
     },
 }
 
-/// What the watchdog has found of a queue.
+/// The findings of the watchdog about a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchdogQueueReport {
     /// Storms detected.

@@ -131,11 +131,11 @@ pub struct Message {
     pub sequence: u16,
     /// `correctionField`, in units of 2^-16 ns.
     pub correction: i64,
-    /// What it says.
+    /// The content.
     pub body: Body,
 }
 
-/// What a peer delay message says.
+/// The content of a peer delay message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Body {
     /// Pdelay_Req.

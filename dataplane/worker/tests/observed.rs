@@ -55,7 +55,7 @@ fn a_capture_copies_frames_of_both_directions_up_to_its_snap_length_and_counts_t
     let clock = TestClock::at(START);
     let (mut benches, cables) = workers(settings(2), 1, || clock.clone());
     let bench = &mut benches[0];
-    // What the test keeps of frames grows, too.
+    // The test's own lists of frames grow, too.
     cables[0].inject((0..20).map(|number| frame(0, P3, 300, number)));
     assert!(bench.worker.turn().is_continue());
     clock.advance(Interval(10_000));

@@ -1,4 +1,4 @@
-//! Who may depend on whom, as cargo sees it.
+//! The crates that each crate may depend on, as cargo sees them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -120,7 +120,7 @@ fn strangers(tree: &str, core: &[&str]) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// What is known against a library that people reach for.
+/// The known trouble with a library that people reach for.
 fn known_trouble(name: &str) -> &'static str {
     match name {
         "tokio" | "async-std" | "smol" | "mio" | "socket2" | "polling" => " (does I/O)",

@@ -30,7 +30,7 @@ struct Module {
     names: BTreeMap<String, Name>,
 }
 
-/// What a name stands for in a module.
+/// The meaning of a name in a module.
 #[derive(Clone)]
 enum Name {
     Module,
@@ -42,7 +42,7 @@ enum Name {
     },
 }
 
-/// What a path leads to.
+/// The target of a path.
 enum Found {
     Module(Segments),
     /// A name of the module.
@@ -138,7 +138,7 @@ impl Modules {
         })
     }
 
-    /// What `path`, written in the module at `at`, leads to; nothing where that is in another crate.
+    /// The target of `path`, written in the module at `at`; nothing where that is in another crate.
     fn find(&self, at: &[String], path: &[String], aliases: usize) -> Option<Found> {
         let mut at = at.to_vec();
         for (place, segment) in path.iter().enumerate() {
@@ -171,7 +171,7 @@ fn file_of_module(parent: &Path, name: &str) -> PathBuf {
     if file.exists() { file } else { directory.join("mod.rs") }
 }
 
-/// What is left of `tokens` without the items of tests.
+/// The rest of `tokens` without the items of tests.
 fn without_tests(tokens: TokenStream) -> Vec<TokenTree> {
     let tokens: Vec<_> = tokens.into_iter().collect();
     let mut kept = Vec::new();

@@ -1,4 +1,4 @@
-//! What the core must not write, found in its tokens.
+//! Names that the core must not write, found in its tokens.
 //!
 //! Tokens, not lines: comments and strings do not count, and `std :: fs` on two lines does. Code
 //! behind `#[cfg(test)]` is skipped, for a test may read a capture.
@@ -56,7 +56,7 @@ const MACROS: [(&str, &str); 6] = [
 /// The lints that carry the rule.
 const LINTS: [&str; 3] = ["disallowed_methods", "disallowed_types", "disallowed_macros"];
 
-/// What the crate whose source lies in `directory` reaches for outside its tests.
+/// The effects that the crate whose source lies in `directory` has outside its tests.
 pub fn effects_in_crate(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut files_of_tests = Vec::new();
@@ -101,7 +101,7 @@ pub fn overruled_lints_in(text: &str) -> Vec<String> {
     scan(text).overruled
 }
 
-/// What one file holds, tests left out.
+/// The findings in one file, tests left out.
 #[derive(Default)]
 struct Scan {
     effects: Vec<String>,

@@ -17,7 +17,7 @@ const CELL_OCCUPANCY_LEAST: f64 = 1.08;
 const CELL_OCCUPANCY: f64 = 1.125;
 
 table! {
-    /// What the gateway is called, and what its random choices begin with.
+    /// The name of the gateway, and the seed of its random choices.
     GatewayDecl {
         /// 1 to 64 letters, digits and `. _ - : /`
         name: At<Name>, auto("the file's name without its ending");
@@ -31,7 +31,7 @@ table! {
         shared: At<Bytes>, within(Bytes::ZERO..=LARGEST), default(Bytes(16 << 20));
         /// The pool for groups that pause their senders. Oversubscription is a warning; less than one group may use is an error. SONiC: `ingress_pool`, `xoff`
         headroom: At<Bytes>, within(Bytes::ZERO..=LARGEST), auto("the sum of what the groups may use");
-        /// What lossy frames may hold of the shared pool; at most `shared`. SONiC: `egress_lossy_pool`, `size`
+        /// The part of the shared pool that lossy frames may hold; at most `shared`. SONiC: `egress_lossy_pool`, `size`
         egress_lossy: At<Bytes>, within(Bytes::ZERO..=LARGEST), auto("three quarters of `shared`; all of it where no group is lossless");
         /// Factor in the [headroom](#headroom) formula
         cell_occupancy: At<f64>, within(CELL_OCCUPANCY_LEAST..=4.0), default(CELL_OCCUPANCY);

@@ -57,7 +57,7 @@ table! {
         pseudo_limit: At<Option<Bytes>>, auto("twice `pseudo_reference`, at least 64KiB above it");
         /// A flow gets at most one direct CNP in this time
         cnp_interval: At<Interval>, within(SPANS), default(Interval::from_micros(50));
-        /// What the port sends to senders: `"cnp"`, or with `"int"` [direct INT](int.md#direct-int) to those whose packets collect telemetry (HPCC\*), which needs a rate that [telemetry](int.md#the-header) has a code for
+        /// The notifications that the port sends to senders: `"cnp"`, or with `"int"` [direct INT](int.md#direct-int) to those whose packets collect telemetry (HPCC\*), which needs a rate that [telemetry](int.md#the-header) has a code for
         direct: At<DirectWord>, default(DirectWord::Cnp);
         /// A flow gets at most one direct INT in this time; zero makes one of each packet, as in the paper
         int_interval: At<Interval>, within(UP_TO_LONGEST), default(Interval::from_micros(10));

@@ -17,7 +17,7 @@ table! {
         priorities: List<Priority>, required(PRIORITIES), own;
         /// A `[profile.lossless.NAME]`
         profile: At<String>, own;
-        /// What the group always has, outside the pool. SONiC: `size`
+        /// Bytes that the group always has, outside the pool. SONiC: `size`
         reserved: At<Bytes>, auto("one frame; half of `xoff` where that is less");
         /// XOFF at a fixed level, reserved bytes included
         xoff: At<Bytes>;
@@ -27,7 +27,7 @@ table! {
         xon: At<Bytes>, auto("one frame; with `xoff`, two frames below it and at least its half");
         /// With `dynamic_th`: the sender also resumes this far below the threshold, if that is more than `xon`. Zero flaps, which is a warning. SONiC: `xon_offset`
         xon_offset: At<Bytes>, auto("two frames");
-        /// What the group may hold in the headroom pool while it pauses its sender; `"auto"` is what the distance needs. Less is an error. SONiC: `xoff`
+        /// The most that the group may hold in the headroom pool while it pauses its sender; `"auto"` is what the distance needs. Less is an error. SONiC: `xoff`
         headroom: At<SizeWish>, auto("`\"auto\"`");
     }
 }
@@ -139,9 +139,9 @@ table! {
         incast: At<u32>, within(2..=64), default(8_u32);
     }
 
-    /// What a queue holds of lossy frames.
+    /// The limits of a queue for lossy frames.
     LossyDecl {
-        /// What the queue always has, outside the pool. SONiC: `size`
+        /// Bytes that the queue always has, outside the pool. SONiC: `size`
         reserved: At<Bytes>, auto("one frame");
         /// The queue drops above this level, reserved bytes included. SONiC: `static_th`
         r#static: At<Bytes>;
@@ -160,7 +160,7 @@ impl LossyDecl {
 table! {
     /// PFC as a port speaks and obeys it.
     PfcDecl {
-        /// What each XOFF asks for: quanta of 512 bit times, 1 to 65535, or a time, rounded up to quanta
+        /// The time for which each XOFF pauses: quanta of 512 bit times, 1 to 65535, or a time, rounded up to quanta
         pause: At<PauseWish>, auto("65535 (335.54 us at 100G)");
         /// Priorities whose received pauses the port obeys; lossless ones only
         obey: List<Priority>, auto("the lossless priorities");

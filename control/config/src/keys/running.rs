@@ -31,9 +31,9 @@ table! {
         hugepages: At<Hugepages>, default(Hugepages::Auto), restart;
         /// The worker cores, each once
         cores: List<Core>, auto("the gateway chooses"), restart;
-        /// What an idle worker does. `"poll"`: it looks again at once. `"sleep"`: it sleeps for some 50 us, so that others can use its core; see [running](running.md#cores)
+        /// The behaviour of an idle worker. `"poll"`: it looks again at once. `"sleep"`: it sleeps for some 50 us, so that others can use its core; see [running](running.md#cores)
         idle: At<Idle>, default(Idle::Poll), restart;
-        /// What DPDK puts in front of its file names; each process on a machine needs its own
+        /// The prefix that DPDK puts in front of its file names; each process on a machine needs its own
         file_prefix: At<FilePrefix>, auto("the gateway's name"), restart;
         /// More arguments of EAL. An argument that another key sets (`-l`, `--vdev`) is refused
         arguments: List<Argument>, auto("none"), restart;
@@ -71,7 +71,7 @@ table! {
         events: At<u32>, within(0_u32..=1_000_000), default(4_096_u32), restart;
     }
 
-    /// What a running gateway may do to the machine that it runs on.
+    /// The account and the privileges of a running gateway.
     ProcessDecl {
         /// The account that a gateway started as root changes to. `"root"` stays root without a warning
         user: At<Account>, auto("`longspan` where it exists, otherwise root with a warning"), restart;

@@ -60,7 +60,8 @@ impl Gateway {
         self.with(settings, links)
     }
 
-    /// What the shared pool must give if all links have the longest delays within their bounds, and what it can give.
+    /// The bytes that the shared pool must give if all links have the longest delays within their bounds, and the
+    /// bytes that it can give.
     pub(super) fn most_for_links(&self) -> (Bytes, Bytes) {
         let Settings { ports, buffer, .. } = self.program.settings();
         let more = |(number, port): (PortId, &PortSettings)| {

@@ -21,7 +21,7 @@ pub(super) const COUNT: core::ops::RangeInclusive<u32> = 1..=16_777_216;
 table! {
     /// Duration and seed of a run.
     RunDecl, check {
-        /// What the scenario is about
+        /// The subject of the scenario
         title: At<String>, auto("none");
         /// Seed of every random choice: flows, ECN, paths, faults. The same seed gives the same run
         seed: At<u64>, default(1_u64);

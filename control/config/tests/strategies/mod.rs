@@ -8,7 +8,7 @@ use units::{Bytes, Interval, Priority};
 use wire::ip::Dscp;
 use wire::roce::fast_cnp::OptionType;
 
-/// What these schemes may be set to.
+/// Settings of these schemes.
 pub type Told = (Option<Supplement>, Option<FastCnp>);
 
 /// All of them, each on or off.
@@ -27,7 +27,7 @@ fn cnp() -> impl Strategy<Value = (Dscp, Priority)> {
         .prop_map(|(dscp, priority)| (Dscp::from_low_bits(dscp), Priority::from_low_bits(priority)))
 }
 
-/// What supplemental CNPs may be set to.
+/// Settings of supplemental CNPs.
 fn supplement() -> impl Strategy<Value = Supplement> {
     let times = (1_000_u64..=1_000_000_000, 1_u64..=1_000_000_000, 1_000_u64..=1_000_000_000, 1_u64..);
     let (threshold, thinning) =
@@ -59,7 +59,7 @@ fn with_supplement(mut port: PortSettings, supplement: Option<Supplement>) -> Po
     port
 }
 
-/// What Fast CNPs may be set to.
+/// Settings of Fast CNPs.
 fn fast_cnp() -> impl Strategy<Value = FastCnp> {
     let capable = prop::sample::subsequence(vec!["::/0", "2001:db8::/32", "2001:db8:1:2::/64"], 0..3);
     let capable = capable.prop_map(|it| it.into_iter().map(|prefix| prefix.parse().unwrap()).collect());

@@ -96,8 +96,8 @@ fn emulation(longest: Interval) -> impl Strategy<Value = Emulation> {
     )
 }
 
-/// What fits ports with these links: an emulated link where the distance is known, for a delay
-/// would be one, and hold the headroom to it.
+/// Runtime settings that fit ports with these links. Only a link of known distance may be emulated: the delay of
+/// another one would become its distance, and bind the headroom.
 pub fn runtime(links: Vec<Link>) -> impl Strategy<Value = Runtime> {
     (dpdk(), control(), process()).prop_flat_map(move |(dpdk, control, process)| {
         let one = |index: usize, link: &Link| {

@@ -22,7 +22,7 @@ impl Account {
     /// The account called `name`, or `None`.
     ///
     /// # Errors
-    /// What the system says where it cannot look.
+    /// The error of the system if the look-up fails.
     pub fn find(name: &str) -> io::Result<Option<Self>> {
         let Some(User { name, uid, gid, .. }) = User::from_name(name)? else { return Ok(None) };
         // Account names come from the system and never contain NUL.
@@ -51,7 +51,7 @@ impl Account {
 /// The ID of the group called `name`, or `None`.
 ///
 /// # Errors
-/// What the system says where it cannot look.
+/// The error of the system if the look-up fails.
 pub fn group(name: &str) -> io::Result<Option<u32>> {
     Ok(Group::from_name(name)?.map(|group| group.gid.as_raw()))
 }

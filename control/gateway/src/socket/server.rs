@@ -121,7 +121,7 @@ impl Server {
     /// Gives it to the user that the process switches to, who can then remove it. A configured group stays.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn hand_over(&self, uid: u32, gid: u32) -> io::Result<()> {
         if let Some(directory) = &self.directory {
             Own::open(directory, FileType::Directory)?.give(Some(uid), Some(gid))?;

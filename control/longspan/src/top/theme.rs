@@ -68,7 +68,7 @@ impl Theme {
         on.repeat(full) + &off.repeat(width - full)
     }
 
-    /// A column for each of `values`, as high as its share of `most`. What is above zero is seen.
+    /// A column for each of `values`, as high as its share of `most`. A value above zero is always visible.
     pub fn columns(self, values: impl Iterator<Item = u64>, most: u64) -> String {
         let heights = if self.has_blocks { BLOCKS } else { LETTERS };
         let height = |value: u64| match value {

@@ -54,7 +54,7 @@ pub struct ClassHealth {
     pub in_bytes: u64,
     /// Bytes that went out.
     pub out_bytes: u64,
-    /// What its group holds.
+    /// Bytes that its group holds.
     pub occupancy_bytes: u64,
     /// The most headroom that it has used.
     pub headroom_used_bytes: u64,
@@ -66,7 +66,7 @@ pub struct ClassHealth {
     pub pauses_received_share: f64,
     /// Frames that were marked.
     pub marked: u64,
-    /// What is wrong, worst first.
+    /// The findings, worst first.
     pub findings: Vec<Finding>,
 }
 
@@ -77,7 +77,7 @@ pub struct Finding {
     pub rule: Name,
     /// [`Rule::verdict`](super::Rule::verdict).
     pub verdict: Verdict,
-    /// What was found, with figures.
+    /// The observation in words, with figures.
     pub found: String,
     /// Advice on the next step.
     pub next: Name,

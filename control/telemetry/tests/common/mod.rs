@@ -136,7 +136,7 @@ fn pfc() -> Vec<u8> {
     frame
 }
 
-/// What the far end of LSCC says, as an answer to the challenge with a nonce where there is one.
+/// A message of the far end of LSCC, as an answer to the challenge with a nonce where there is one.
 fn feedback(now: Nanos, nonce: Option<u64>) -> Vec<u8> {
     let key = Key(core::array::from_fn(|place| place as u8));
     let rate = BitRate::new(400_000_000).unwrap();
@@ -408,7 +408,7 @@ pub fn snapshot_at_rest() -> Snapshot {
     serde_json::from_value(json).unwrap()
 }
 
-/// What is seen of a gateway with two workers that share one shard for want of a second.
+/// The snapshot of a gateway with two workers that share one shard for want of a second.
 fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snapshot {
     let mut inspections = [Inspection::default(), Inspection::default()];
     for (port, inspection) in [DC0, LH0].into_iter().zip(&mut inspections) {
@@ -468,7 +468,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
     })
 }
 
-/// What the neighbour of lh0 has changed, where one may.
+/// The PFC of lh0, as its neighbour has changed it, where one may.
 fn negotiated(gateway: &Gateway) -> Option<NegotiatedReport> {
     let report = NegotiatedReport { enabled: vec![3], applied: 1, refused: 0, refusal: None };
     (!gateway.willing(LH0).is_empty()).then_some(report)

@@ -46,7 +46,7 @@ impl<S: FrameSource> Merge<S> {
     /// Merges `sources`, each at its pace.
     ///
     /// # Errors
-    /// What keeps the first frame of a source from being read.
+    /// The error that keeps the first frame of a source from being read.
     pub fn new(sources: impl IntoIterator<Item = (S, Pace)>) -> Result<Self, CaptureError> {
         let mut started = Vec::new();
         for (mut source, pace) in sources {
@@ -88,7 +88,7 @@ impl<S: FrameSource> Merge<S> {
     /// Lends the next frame; `None` at the end of all sources.
     ///
     /// # Errors
-    /// What keeps the next frame of a source from being read. It is returned once, where that
+    /// The error that keeps the next frame of a source from being read. It is returned once, where that
     /// frame would have been looked for; further calls go on with the other sources.
     #[inline]
     pub fn next_frame(&mut self) -> Result<Option<Merged<'_>>, CaptureError> {

@@ -28,7 +28,7 @@ pub trait FrameSource {
     /// Moves to the next frame; returns `false` at the end, and from then on.
     ///
     /// # Errors
-    /// What keeps the next frame from being read. There are no frames behind an error: the next
+    /// The error that keeps the next frame from being read. There are no frames behind an error: the next
     /// call returns `false`.
     fn advance(&mut self) -> Result<bool, CaptureError>;
 

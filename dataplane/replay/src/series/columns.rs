@@ -1,4 +1,4 @@
-//! What a series records of each port: some quantities of its own, and the figures that are listed for it.
+//! The columns of a series for each port: some quantities of its own, and the figures that are listed for it.
 
 use switch::figure::{Figure, FigureList, LISTS, Reading, Sampled, Seen, SeriesKind};
 use switch::program::PortSettings;
@@ -8,7 +8,7 @@ use units::{Nanos, PortId, Priority, PrioritySet};
 /// One column of a series.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Whose it is.
+    /// The port that it describes.
     pub port: PortId,
     sampled: Sampled,
     source: Source,
@@ -28,12 +28,12 @@ impl Column {
         self.sampled.name
     }
 
-    /// What a legend says, in a few words.
+    /// The text of a legend, in a few words.
     pub fn label(self) -> &'static str {
         self.sampled.label
     }
 
-    /// What it is measured in.
+    /// The unit of its values.
     pub fn kind(self) -> SeriesKind {
         self.sampled.kind
     }
@@ -45,7 +45,7 @@ struct Quantity {
     sampled: Sampled,
     /// Whether a port with these settings has it.
     applies: fn(&PortSettings) -> bool,
-    /// What it is now.
+    /// Its present value.
     read: fn(&Look) -> u64,
 }
 
@@ -137,7 +137,7 @@ impl Quantity {
 
 /// Fills `row` with what holds at `now`, a cell for each of `columns`, of which those of a port stand
 /// together. Returns the first instant after `now` at which any of it changes by itself: when a pause runs
-/// out. What `inspection` holds before does not matter.
+/// out. The former content of `inspection` does not matter.
 pub fn look<F: Frame>(
     shard: &Shard<F>,
     now: Nanos,

@@ -49,7 +49,7 @@ impl Pools {
         self.egress_lossy = settings.egress_lossy.0;
     }
 
-    /// What all shards hold of the shared part.
+    /// Bytes of the shared part that all shards hold.
     #[inline]
     pub fn shared_held(&self) -> u64 {
         self.held.shared.0 + self.others.shared.0

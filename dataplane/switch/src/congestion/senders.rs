@@ -15,7 +15,7 @@ use crate::program::{Lscc, PortSettings, RateLimiting};
 use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
 use wire::ip::Ecn;
 
-/// What becomes of a frame that came in through the port.
+/// The fate of a frame that came in through the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passage {
     Forwarded,

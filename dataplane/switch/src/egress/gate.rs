@@ -158,11 +158,11 @@ pub(crate) struct Opening<'a> {
     /// A copy that each frame updates, written back at the end.
     link: LinkClock,
     home: &'a mut LinkClock,
-    /// What limits the queue beside the link, if anything does.
+    /// The limits of the queue beside the link, if it has any.
     limits: Option<Limits<'a>>,
 }
 
-/// What limits a queue beside the link.
+/// The limits of a queue beside the link.
 struct Limits<'a> {
     /// The shapers of the port and of the queue.
     shapers: [&'a mut Option<Shaper>; 2],

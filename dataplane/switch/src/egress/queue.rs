@@ -46,7 +46,7 @@ pub(super) fn mark<F: Frame>(queued: &mut Queued<F>) -> Marking {
     mark_congestion(queued.frame.headers_mut(), queued.ip_offset)
 }
 
-/// What a slow queue needs beyond others.
+/// The state that a slow queue has beyond others.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slow {
     /// The bytes above which its rate limit does not apply.
@@ -70,7 +70,7 @@ pub(crate) struct Queue {
     pub delay: DelayHistogram,
     /// The time when a frame was last handed over.
     pub last_sent: Nanos,
-    /// What a slow queue needs beyond that.
+    /// The further state of a slow queue.
     pub slow: Option<Slow>,
     /// Frames that were admitted and then dropped here.
     pub dropped: [Volume; DropReason::COUNT],

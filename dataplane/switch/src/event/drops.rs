@@ -17,7 +17,7 @@ struct Told {
     at: Option<Nanos>,
 }
 
-/// What was told of the drops of one half of a port, by priority.
+/// The drops of one half of a port that events have told of, by priority.
 #[derive(Debug)]
 pub(crate) struct DropWatch {
     half: PortHalf,

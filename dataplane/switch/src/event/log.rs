@@ -7,7 +7,7 @@ use units::{Interval, Nanos};
 /// instant is exact all the same, except for that of drops.
 const LOOK: Interval = Interval::from_millis(1);
 
-/// A bounded list of events with one owner. What finds no room is counted.
+/// A bounded list of events with one owner. Events that find no room are counted.
 #[derive(Debug)]
 pub(crate) struct Events {
     waiting: Vec<Event>,
@@ -93,7 +93,7 @@ impl Events {
             self.tell_losses(now);
             take(&mut self.waiting);
         }
-        // What was left behind is offered again at the next look.
+        // Events that were left behind are offered again at the next look.
         self.due = self.next_look;
     }
 

@@ -39,7 +39,7 @@ pub struct Event {
 pub enum Happening {
     /// A priority is paused from now on. Refreshes of the pause are no events.
     Paused {
-        /// Who is paused.
+        /// The direction of the pause.
         direction: PauseDirection,
         /// The cause of a sent pause; `None` for a received one.
         cause: Option<PauseCause>,
@@ -48,7 +48,7 @@ pub enum Happening {
     },
     /// A priority is no longer paused.
     Resumed {
-        /// Who was paused.
+        /// The direction of the pause.
         direction: PauseDirection,
         /// The start of the pause.
         since: Nanos,

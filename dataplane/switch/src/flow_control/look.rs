@@ -15,7 +15,7 @@ pub(crate) struct Look<'a> {
     pub ledger: &'a Ledger,
     /// Free space in the shared pool, as the port's shard last saw it.
     pub shared_free: Bytes,
-    /// What all groups hold of it.
+    /// Bytes of the shared pool that all groups hold.
     pub shared_held: Bytes,
     /// The priorities of which frames may be inside that came in through the port; none if all are gone.
     pub holding: PrioritySet,

@@ -445,7 +445,7 @@ mod tests {
     fn a_pause_lasts_as_long_as_a_threshold_or_a_relay_asks_for_it() {
         let hold = |priorities| Directive::Hold { priorities, cause: PauseCause::Relayed };
         let p3 = PrioritySet::EMPTY.with(P3);
-        // Who pauses first and who resumes first.
+        // All orders in which the two pause and resume.
         for (by_threshold_first, threshold_ends_first) in
             [(true, true), (true, false), (false, true), (false, false)]
         {

@@ -6,7 +6,7 @@ use super::{bifrostx, cbfc, port_grants};
 use units::{BitRate, Bytes, Nanos, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
 use wire::grants::Message;
 
-/// What a scheme may see of the egress half of its port, on the wire, by priority.
+/// The egress half of a port as its scheme may see it, on the wire, by priority.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outgoing {
     /// Bytes that wait.
@@ -26,7 +26,7 @@ pub(crate) enum Upstream {
     PortGrants(port_grants::Upstream),
 }
 
-/// What it has counted.
+/// The counters of the upstream side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum UpstreamCounters {
     BifrostX(bifrostx::UpstreamCounters),
@@ -148,7 +148,7 @@ impl Upstream {
         }
     }
 
-    /// What it has counted.
+    /// Its counters.
     pub fn counters(&self) -> UpstreamCounters {
         match self {
             Self::BifrostX(it) => UpstreamCounters::BifrostX(it.counters()),

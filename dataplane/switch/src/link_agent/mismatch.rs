@@ -60,8 +60,8 @@ impl Mismatch {
 pub struct Mismatches(u8);
 
 impl Mismatches {
-    /// The differences between what `ours` says of this end of a link and what `theirs` says of the other. What one of them
-    /// does not say is no difference.
+    /// The differences between what `ours` says of this end of a link and what `theirs` says of the other. A setting
+    /// that one of them does not have is no difference.
     pub fn between(ours: &Message, theirs: &Message) -> Self {
         let mut found = Self::default();
         let mut note = |mismatch, differs: Option<bool>| found.note(mismatch, differs == Some(true));

@@ -36,7 +36,7 @@ pub struct LinkAgentReport {
     pub unread: u64,
     /// Malformed or repeated TLVs in those that were read, which were left out.
     pub discarded_tlvs: u64,
-    /// What came of neighbours.
+    /// The counters of neighbours.
     pub counters: NeighbourCounters,
     /// The neighbours whose time has not run out.
     pub neighbours: Neighbours,

@@ -1,4 +1,4 @@
-//! What the neighbours of a port have announced.
+//! The neighbours of a port, by their announcements.
 
 use units::{Interval, Nanos};
 use wire::ethernet::MacAddress;
@@ -24,7 +24,7 @@ pub struct Neighbour {
     pub until: Nanos,
 }
 
-/// What came of neighbours.
+/// The counters of neighbours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NeighbourCounters {
     /// Neighbours that came.

@@ -13,7 +13,7 @@ pub struct LinkAgent {
     pub interval: Interval,
     /// The intervals for which an announcement holds (`msgTxHold`).
     pub hold: u8,
-    /// What the port announces. Its time to live follows from the two above.
+    /// The announcement of the port. Its time to live follows from the two above.
     pub message: Message,
 }
 

@@ -178,7 +178,7 @@ fn a_malformed_lldpdu_is_an_error_and_changes_nothing() {
     assert_eq!(bench.report(), LinkAgentReport::default());
 }
 
-/// What we say.
+/// Our announcement.
 fn ours() -> Message {
     let mut ets = Ets { classes: [0, 1, 2, 3, 4, 5, 6, 7], ..Ets::default() };
     (ets.bandwidths[0], ets.bandwidths[3]) = (40, 60);

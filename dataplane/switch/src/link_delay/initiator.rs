@@ -64,7 +64,7 @@ pub(super) struct Initiator {
     /// The next request.
     due: Nanos,
     samples: Samples,
-    /// Whose clock, t3 and t4 of the last complete exchange.
+    /// The clock, t3 and t4 of the last complete exchange.
     last_origin: Option<(PortIdentity, Timestamp, Nanos)>,
     last_delay: Option<Interval>,
     lost_in_a_row: u32,

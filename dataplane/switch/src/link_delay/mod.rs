@@ -29,9 +29,9 @@ pub struct LinkDelayReport {
     pub delay: Option<Interval>,
     /// The delay of the last exchange.
     pub last_delay: Option<Interval>,
-    /// What came of requests of this port.
+    /// The counters of requests of this port.
     pub asked: InitiatorCounters,
-    /// What came of requests of the other end.
+    /// The counters of requests of the other end.
     pub answered: ResponderCounters,
 }
 
@@ -55,7 +55,7 @@ impl Meter {
         }
     }
 
-    /// Applies new settings. What was measured stays if the port goes on asking.
+    /// Applies new settings. The measurements stay if the port goes on asking.
     pub fn configure(&mut self, settings: LinkDelay, mac: MacAddress) {
         if settings.interval.is_none() || self.settings.interval.is_none() {
             self.initiator.restart();

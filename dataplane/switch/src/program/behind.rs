@@ -1,4 +1,4 @@
-//! What the routes of a gateway say about the destinations behind its ports.
+//! The destinations behind the ports of a gateway, by its routes.
 
 use super::forwarding::{ForwardingSettings, RouteSettings};
 use super::settings::Settings;
@@ -7,8 +7,8 @@ use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};
 use units::PortId;
 
-/// What the other end of the link at `long` may know, by the routes. A port without port grants tells nothing, and neither
-/// does a bridge or a patch.
+/// The destinations that the other end of the link at `long` may know, by the routes. A port without port grants tells
+/// nothing, and neither does a bridge or a patch.
 pub(super) fn behind(settings: &Settings, long: PortId) -> Behind {
     match (settings.ports[long.index()].flow_control.port_grants(), &settings.forwarding) {
         (Some(port_grants), ForwardingSettings::Route(routes)) => {

@@ -27,7 +27,7 @@ impl FlowSettings {
     /// The longest flight of a packet for which PSNs tell queue pairs apart.
     const LONGEST_FLIGHT: Interval = Interval::from_secs(1);
 
-    /// What serves two schemes of one port: the larger table, the longer ageing and round trip.
+    /// Settings that serve two schemes of one port: the larger table, the longer ageing and round trip.
     #[must_use]
     pub fn joined(self, other: Self) -> Self {
         Self {

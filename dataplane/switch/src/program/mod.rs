@@ -53,7 +53,7 @@ pub struct Program {
     forwarding: Forwarding,
     /// The addresses for which each port answers.
     addresses: Vec<Addresses>,
-    /// What the other end of each port may know of the destinations behind the others.
+    /// The destinations behind the other ports that the other end of each port may know.
     behind: Vec<Arc<Behind>>,
     /// The bounces from each port, where frames are remapped.
     bounces: Vec<Option<Bounces>>,

@@ -79,7 +79,7 @@ impl Destination {
 /// A message as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Message {
-    /// What tells one list of destinations from another.
+    /// The number that tells one list of destinations from another.
     pub edition: u32,
     /// The number of this page, from zero.
     pub page: u8,

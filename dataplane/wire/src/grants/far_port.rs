@@ -20,7 +20,7 @@ const EACH_AT: usize = HEAD_LEN + 4;
 /// A message as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Message {
-    /// What limits the receiver, as in a slot of BifrostX. Its total bounds all far ports together.
+    /// The limit of the receiver, as in a slot of BifrostX. Its total bounds all far ports together.
     pub head: Head,
     /// The far ports that have grants, up to [`MOST`]. They are numbered from one.
     pub count: u8,

@@ -22,7 +22,7 @@ pub(super) const HEAD_LEN: usize = 16;
 
 const FOLLOWS: u8 = 0x80;
 
-/// What limits the receiver of a message.
+/// The limit of a message's receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Pauses alone: the sender does not hear its receiver, and grants nothing.
@@ -33,10 +33,10 @@ pub enum Kind {
     Free,
 }
 
-/// What all messages with the grants of a slot begin with.
+/// The beginning of all messages with the grants of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Head {
-    /// What limits its receiver from now on.
+    /// The limit of its receiver from now on.
     pub kind: Kind,
     /// Whether its sender follows the grants of its receiver, in the other direction of the link.
     pub follows: bool,
@@ -94,7 +94,7 @@ impl Head {
 /// A message as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Message {
-    /// What limits its receiver.
+    /// The beginning, with the limit of its receiver.
     pub head: Head,
     /// c_i: bytes on the wire of each priority.
     pub each: [WireBytes; Priority::COUNT],

@@ -1,5 +1,5 @@
-//! What DCBX says of a port: priority-based flow control, enhanced transmission selection, and priorities of
-//! applications (IEEE 802.1Q-2018 clauses D.2.8 to D.2.11).
+//! The configuration of a port in DCBX: priority-based flow control, enhanced transmission selection, and priorities
+//! of applications (IEEE 802.1Q-2018 clauses D.2.8 to D.2.11).
 
 use units::{Priority, PrioritySet};
 
@@ -109,7 +109,7 @@ impl Ets {
     }
 }
 
-/// What the protocol number of an application means (table D-8); others are reserved.
+/// The meaning of an application's protocol number (table D-8); other values are reserved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Selector(pub u8);
 

@@ -1,4 +1,4 @@
-//! What one end of a link says of itself.
+//! The announcement of one end of a link.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -41,7 +41,7 @@ pub fn is_frame(frame: &[u8]) -> bool {
         .is_ok_and(|it| it.ether_type() == EtherType::LLDP && it.destination() == DESTINATION)
 }
 
-/// What one end of a link says of itself: the TLVs of one LLDPDU that are read here.
+/// The announcement of one end of a link: the TLVs of one LLDPDU that are read here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     /// The chassis.
@@ -69,7 +69,7 @@ pub struct Message {
 /// An LLDPDU that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// What it says.
+    /// The announcement.
     pub message: Message,
     /// TLVs that are malformed or repeated and say nothing (`statsTLVsDiscardedTotal`).
     pub discarded: u16,

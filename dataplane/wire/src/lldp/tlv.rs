@@ -86,7 +86,7 @@ impl<'a> Iterator for Tlvs<'a> {
     }
 }
 
-/// Writes TLVs one after the other. What does not fit is not written: callers have made room for all.
+/// Writes TLVs one after the other. Those that do not fit are not written: callers have made room for all.
 pub(super) struct Writer<'a> {
     out: &'a mut [u8],
     at: usize,

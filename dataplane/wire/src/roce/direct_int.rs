@@ -113,7 +113,7 @@ fn carried_units(rate: BitRate) -> u32 {
 pub struct Frame {
     /// The addresses of the CNP that it replaces.
     pub way: cnp::Frame,
-    /// What it says.
+    /// The content.
     pub content: Content,
 }
 

@@ -183,7 +183,7 @@ pub fn is_candidate(packet: &[u8]) -> bool {
         && opcode == Some(&Opcode::CNP.0)
 }
 
-/// What a Fast CNP says.
+/// The content of a Fast CNP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Notice {
     /// The congested node.

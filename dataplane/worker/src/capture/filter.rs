@@ -39,7 +39,7 @@ pub struct CaptureFilter {
     pub queue_pair: Option<QueuePair>,
 }
 
-/// What a filter may ask about an IP packet.
+/// The fields of an IP packet that a filter may ask about.
 struct Packet<'a> {
     traffic_class: u8,
     source: IpAddr,

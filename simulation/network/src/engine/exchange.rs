@@ -7,8 +7,8 @@ use crate::flows::Flow;
 use core::mem;
 
 impl Engine {
-    /// Hands over what parts have for each other. What arrives at a part, and when, does not depend on how far the parts
-    /// have run since the last exchange.
+    /// Hands over what parts have for each other. The arrivals at a part, and their times, do not depend on how far the
+    /// parts have run since the last exchange.
     pub(super) fn exchange(&mut self) {
         if self.parts.len() == 1 {
             return;
@@ -65,6 +65,6 @@ fn hear(part: &mut Part, next: Turn, again: &mut [Flow]) {
             same.delivered = flow.delivered;
         }
     }
-    // What ends from now on does so later than these.
+    // Flows that end from now on do so later than these.
     part.releases.retain(|(_, turn)| *turn >= next);
 }

@@ -14,7 +14,7 @@ struct Captured {
     length: Bytes,
 }
 
-/// What a part did in a window, for the observer of the run.
+/// The events of a part in a window, for the observer of the run.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     completed: Vec<FlowRecord>,

@@ -103,7 +103,7 @@ pub(super) struct Part {
     pub events: u64,
     /// How often it has ended a round early, because its next turn depended on another part.
     pub waits: u64,
-    /// What the observer of the run has yet to be told.
+    /// Events that the observer of the run has yet to be told.
     pub log: Log,
 }
 

@@ -146,7 +146,7 @@ impl Engine {
         let ideal = spec.bytes.map_or(Interval::ZERO, |bytes| ideal_completion(path, settings, bytes));
         if let Some(stop) = spec.stop {
             self.stops.push(Reverse((stop.max(spec.start), spec.id)));
-            // Such a flow does not end before.
+            // A flow without a length does not end before its stop.
             self.endless += u64::from(spec.bytes.is_none());
         }
         let there = (sender.0 == receiver.0).then_some(receiver.1 as u32);

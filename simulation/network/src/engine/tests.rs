@@ -219,7 +219,7 @@ fn faults_that_hold_up_no_pause_on_the_link_of_a_drop_do_not_explain_it() {
     let others = [
         // Less arrives, and the host is told in time.
         (0, [Faults { loss: 0.01, ..none }, Faults { loss: 0.5, ..none }]),
-        // What the host says of pauses is nothing to the switch.
+        // The pauses of the host are nothing to the switch.
         (0, [Faults { control_loss: 0.5, control_delay: Interval(1), ..none }, none]),
         // On another link.
         (1, [all, none]),
@@ -331,10 +331,10 @@ fn a_host_without_a_free_queue_pair_ends_the_run_when_a_flow_is_to_start_there()
     }
 }
 
-/// What a frame of 1,082 bytes costs of a buffer.
+/// The bytes of a buffer that a frame of 1,082 bytes costs.
 const COST: Bytes = Bytes(1_104);
 
-/// What `fill` breaks in a switch of these settings, once it has no more than what `shrink` leaves.
+/// The invariant that `fill` breaks in a switch of these settings, once it has no more than what `shrink` leaves.
 fn overfilled(
     settings: Settings,
     fill: impl FnOnce(&mut Engine),

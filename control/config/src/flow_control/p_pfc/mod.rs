@@ -14,7 +14,7 @@ use crate::table::{Table, at};
 use crate::thresholds::capacity;
 use keys::PPfcDecl;
 
-/// What the paper's Kmax of 200 KB is at 40 Gb/s.
+/// The time that the paper's Kmax of 200 KB takes at 40 Gb/s.
 const KMAX: Interval = Interval::from_micros(40);
 /// The factor between T and T_min from which they are far apart.
 const FAR: u64 = 4;

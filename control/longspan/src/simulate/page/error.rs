@@ -21,7 +21,7 @@ pub enum PageError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The mistake in it.
         what: &'static str,
     },
 }

@@ -81,7 +81,7 @@ impl AdaptiveEcnReport {
     }
 }
 
-/// What a look sees. All but `queue` and `inputs` are totals.
+/// The figures that a look sees. All but `queue` and `inputs` are totals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// Bytes in the queue.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 const RATE: BitRate = BitRate::gigabits(8);
 const INTERVAL: Interval = Interval::from_micros(100);
-/// What the link carries in an interval.
+/// The bytes that the link carries in an interval.
 const FULL: u64 = 100_000;
 
 fn red() -> program::Red {

@@ -1,6 +1,6 @@
 //! The rate limiting module of HPCC*, which sends direct INT in place of direct CNPs (section III-D).
 //!
-//! A data packet that collects telemetry goes out to the long link. What it has collected, one hop more for the
+//! A data packet that collects telemetry goes out to the long link. The telemetry so far, one hop more for the
 //! pseudo-queue and the advertised rate go to its sender, and the telemetry of the packet begins anew. So the
 //! acknowledgement returns the load of the rest of the path, and no link counts twice.
 //!
@@ -60,7 +60,7 @@ pub(super) struct State<'a> {
     pub advertised: BitRate,
 }
 
-/// What a direct INT is made with.
+/// The parts that a direct INT is made with.
 pub(super) struct Maker<'a> {
     pub cnps: &'a mut CnpBuilder,
     /// DSCP, and PCP to a tagged flow.
@@ -153,8 +153,9 @@ impl DirectInt {
         !self.waiting.is_empty()
     }
 
-    /// Gives out what waits, as long as `send` takes it. Returns the time to go on, if a port asks for one. What finds
-    /// its port full is dropped: the next one of its flow has newer figures, and others need not wait for that port.
+    /// Gives out the direct INTs that wait, as long as `send` takes them. Returns the time to go on, if a port asks for
+    /// one. A direct INT that finds its port full is dropped: the next one of its flow has newer figures, and others
+    /// need not wait for that port.
     pub fn send(
         &mut self,
         counters: &mut DirectIntCounters,

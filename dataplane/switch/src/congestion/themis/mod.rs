@@ -90,7 +90,7 @@ pub(crate) struct Lane {
     pub bytes: Bytes,
 }
 
-/// What the slow queue must do for a flow.
+/// The task of the slow queue for a flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slowly {
     /// The time until which its rate is limited.

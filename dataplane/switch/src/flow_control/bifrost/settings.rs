@@ -116,7 +116,7 @@ pub struct BufferTerms {
     pub slots: u64,
     /// `k MTU`: leaked frames.
     pub leaked: u64,
-    /// What arrives while a slot is late.
+    /// Bytes that arrive while a slot is late.
     pub late: u64,
 }
 

@@ -5,12 +5,12 @@ use crate::flow_control::sequence::Sequence;
 use units::{Interval, Nanos};
 use wire::grants::slot::{Head, Kind};
 
-/// What limits a port, and until when.
+/// The limit of a port, and the time until which it holds.
 #[derive(Debug)]
 pub(in crate::flow_control) struct Term {
     /// The time from the end of a slot until its first granted byte arrives.
     pub round_trip: Interval,
-    /// What limits the port, as the last message said.
+    /// The limit of the port, according to the last message.
     pub kind: Kind,
     /// The end of the slot for which the grant is good. A port that was freed is limited again when the grant for
     /// its first frame is due; never before it sends one.
@@ -26,7 +26,7 @@ pub(in crate::flow_control) struct Term {
     pub silences: u64,
 }
 
-/// What a message begins.
+/// The state of the port that a message begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::flow_control) enum Beginning {
     /// Pauses alone limit the port.

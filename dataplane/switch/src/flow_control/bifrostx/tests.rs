@@ -382,7 +382,7 @@ struct Pair {
     now: Nanos,
     upstream: Upstream,
     downstream: Downstream,
-    /// What waits at the upstream end, in frames, by priority: high, low.
+    /// The frames that wait at the upstream end, by priority: high, low.
     backlog: [u64; 2],
     /// Frames under way, and messages under way, with their times of arrival.
     frames: VecDeque<(Nanos, Priority)>,

@@ -117,7 +117,7 @@ impl Upstream {
             let index = priority.index();
             let left = self.left[index].min(kept as i64);
             kept -= left.max(0) as u64;
-            // What a frame has used before its time comes out of the share of its priority.
+            // Bytes that a frame has used before their time come out of the share of its priority.
             let wanted = waiting[index].0.saturating_add_signed(-left);
             let share = wanted.min(message.each[index].0).min(rest);
             rest -= share;
@@ -130,7 +130,7 @@ impl Upstream {
         self.declined.0 += rest;
     }
 
-    /// What it has counted.
+    /// Its counters.
     pub fn counters(&self) -> UpstreamCounters {
         let Self { dealt, declined, .. } = *self;
         UpstreamCounters { numbers: self.term.numbers, dealt, declined, silences: self.term.silences }

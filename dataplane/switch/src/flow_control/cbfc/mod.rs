@@ -53,7 +53,7 @@ pub(crate) struct Credits {
     session: u32,
     /// The session of the other end; zero before it is heard.
     peer: u32,
-    /// What the other end's totals are ahead of those received here, modulo 2^64.
+    /// The bytes by which the other end's totals are ahead of those received here, modulo 2^64.
     offsets: [u64; Priority::COUNT],
     /// The totals of the message before.
     heard: [WireBytes; Priority::COUNT],

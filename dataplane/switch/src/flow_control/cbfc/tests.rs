@@ -272,7 +272,7 @@ impl Pair {
     fn repair(&mut self) {
         self.backlog = 0;
         (0..100).for_each(|_| self.step(true, false, false));
-        // What the first misses may still come, and the second knows that it does not.
+        // Bytes that the first total shows to be missing may still come; the second total shows that they do not.
         (0..2).for_each(|_| self.downstream.hear(self.now, 7, self.sent));
     }
 }

@@ -11,7 +11,7 @@ use units::{Cells, PortId, Priority};
 pub struct Drawn {
     /// Its frames in the egress queue.
     pub part: Cells,
-    /// What came to them since the last look.
+    /// The growth of its part since the last look.
     pub growth: Cells,
 }
 

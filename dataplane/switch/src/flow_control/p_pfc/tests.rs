@@ -14,7 +14,7 @@ const P3: Priority = Priority::from_low_bits(3);
 const OUT: PortId = PortId(8);
 const PORTS: u16 = 12;
 const POOL: u64 = 4_000_000;
-/// What a link of 40G carries in a microsecond.
+/// The cells that a link of 40G carries in a microsecond.
 const LINE: u64 = 5_000 / 16;
 const PAPER: Settings = Settings {
     horizon: Interval::from_micros(100),

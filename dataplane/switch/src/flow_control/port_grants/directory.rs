@@ -1,5 +1,5 @@
-//! What the other end of a long link has told of the destinations behind its ports: a table of fixed size, and the change
-//! from one edition to the next.
+//! The destinations that the other end of a long link has announced behind its ports: a table of fixed size, and the
+//! change from one edition to the next.
 //!
 //! A frame must not overtake another one of its flow, which waits in the queue of the old edition.
 //!

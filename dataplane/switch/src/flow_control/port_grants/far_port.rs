@@ -93,7 +93,7 @@ impl FarPort {
         self.pace() * (self.slots + 2)
     }
 
-    /// What may come through a link at rest until the first grant is due: its start.
+    /// The bytes that may come through a link at rest until the first grant is due: its start.
     pub fn start(&self) -> u64 {
         self.pace() * (self.slots + 1)
     }

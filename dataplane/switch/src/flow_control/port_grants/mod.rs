@@ -63,7 +63,7 @@ pub struct PortGrantsReport {
     pub left_out: u64,
     far_ports: usize,
     far: [FarPortReport; grants::MOST],
-    /// What came in.
+    /// The counters of the upstream side.
     pub upstream: UpstreamCounters,
 }
 

@@ -74,7 +74,7 @@ impl Upstream {
             lossless,
             term: Term::new(settings.slots.round_trip, settings.slots.slot),
             layout,
-            // What another key would make of chosen prefixes is bounded: a look-up visits few places.
+            // The key need not be secret: whatever prefixes the other end chooses, a look-up visits few places.
             directory: Directory::new(layout, HashKey::from(0x9e37_79b9_7f4a_7c15)),
             by_priority,
             by_port: core::array::from_fn(queues_of),
@@ -237,7 +237,7 @@ impl Upstream {
         far_port.checked_sub(1).map_or(self.left, |index| self.left_of[index])
     }
 
-    /// What it has counted.
+    /// Its counters.
     pub fn counters(&self) -> UpstreamCounters {
         let (numbers, silences) = (self.term.numbers, self.term.silences);
         UpstreamCounters { numbers, silences, directory: self.directory.counters() }

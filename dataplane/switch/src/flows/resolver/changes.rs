@@ -1,4 +1,4 @@
-//! What becomes known of the senders' queue pairs, one change at a time, for whoever records it.
+//! Changes of what is known of the senders' queue pairs, one at a time, for a caller that records them.
 
 use crate::flows::table::{FlowTable, Slot};
 use core::net::Ipv6Addr;

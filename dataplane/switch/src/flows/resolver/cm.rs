@@ -359,7 +359,7 @@ mod tests {
         );
         let stations = |id: u32| (hosts(1_000 + u64::from(id)), (5, id as u8));
         assert_eq!(answered_after(stations), 400, "a port with many stations");
-        // Who can choose all that the gateway sees of a host cannot be told from many hosts.
+        // An attacker that can choose all that the gateway sees of a host cannot be told from many hosts.
         let anybody = |id: u32| (hosts(1_000 + u64::from(id)), (0, id as u8));
         assert!(answered_after(anybody) < 400);
     }

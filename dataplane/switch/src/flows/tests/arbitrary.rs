@@ -26,7 +26,7 @@ const STARTS: u32 = 15;
 /// The first number of a connection whose queue pairs have been used before.
 const FIRST_REPLACEMENT: u32 = 100;
 
-/// What happens next, to the connection of that number.
+/// The next event, of the connection of that number.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// A side sends requests: so many, of which a READ takes so many PSNs. Bits tell which are lost before the port, and
@@ -191,7 +191,7 @@ impl Connection {
         }
     }
 
-    /// Who sends what goes from this side to the other, if anything went by that shows it: a request or, where the
+    /// The sender of packets from this side to the other, if anything went by that shows it: a request or, where the
     /// queue pairs are used for the first time, a response.
     fn truth(&self, side: usize) -> Option<(Hosts, u32, u32)> {
         let responded = self.plan.hidden != side && self.directions[1 - side].responded;
@@ -234,7 +234,7 @@ fn plan(
     let hosts = prop_oneof![4 => Just((1, 2)), 1 => Just((2, 1)), 1 => Just((1, 3))];
     (hosts, [starts.clone(), starts], prop::bool::weighted(0.15), hidden, prop::bool::weighted(0.2)).prop_map(
         |(hosts, starts, managed, hidden, usual_port)| {
-            // What the connection manager says goes both ways.
+            // The messages of the connection manager go both ways.
             let managed = managed && hidden == 2;
             Plan { hosts, starts: starts.map(|start| start * SPACING), managed, hidden, usual_port }
         },
@@ -395,7 +395,7 @@ proptest! {
     }
 }
 
-/// The same of what comes from its sender. Who speaks in its name may be told what is not so, and nobody else.
+/// The same for packets of the true sender. Only a host that speaks in its name may get a wrong queue pair.
 fn nothing_is_wrong_for_who_sends(port: &Port, connections: &[Connection]) -> Result<(), TestCaseError> {
     let forged = |slot: Slot| port.flows.cold(slot).origin().is_some_and(|origin| origin.port() != PortId(0));
     for (hosts, destination, source) in

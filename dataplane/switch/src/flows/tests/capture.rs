@@ -85,7 +85,7 @@ fn psns_of(wanted: impl Fn(Opcode) -> bool) -> BTreeMap<(u8, u32), BTreeSet<u32>
     psns
 }
 
-/// What every half-flow is sent by: [`DATA`], and the same read the other way.
+/// The queue pair that sends each half-flow: [`DATA`], and the same read the other way.
 fn truth() -> BTreeMap<(u8, u32), u32> {
     let both = |(host, qp, source)| [((host, qp), source), ((3 - host, source), qp)];
     DATA.into_iter().flat_map(both).collect()

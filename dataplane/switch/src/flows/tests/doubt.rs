@@ -1,4 +1,4 @@
-//! What puts a pair in doubt, and what leaves it alone.
+//! Packets that put a pair in doubt, and packets that leave it alone.
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a host behind this end says in the name of Y.
+/// The hosts of packets that a host behind this end sends in the name of Y.
 const FORGED: Hosts = Hosts { way: Way::Out, ..Y_TO_X };
 
 fn psn(number: u64) -> u32 {
@@ -16,7 +16,7 @@ fn link(millis: u64) -> FlowSettings {
 #[test]
 fn one_queue_pair_at_100g_over_100_ms_stays_bound() {
     let mut port = Port::with(link(100));
-    // What a rate of 100 Gb/s carries in 100 ms: packets of 1,106 bytes on the wire.
+    // The packets that a link of 100 Gb/s carries in 100 ms, at 1,106 bytes on the wire each.
     let in_flight = 100_000_000_000_u64 / 10 / 8 / 1_106;
     let mut unbound = 0;
     for sent in 0..6 * in_flight {

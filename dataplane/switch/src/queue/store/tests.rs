@@ -34,7 +34,7 @@ impl TestFrame {
         bank.live.update(|live| live + 1);
         let (length, is_whole) = (content.len(), content.len() <= memory);
         let mut bytes = content.to_vec();
-        // What is behind a frame is not always zero.
+        // The memory behind a frame is not always zero.
         bytes.resize(memory.max(length), 0xee);
         Self { bank: Rc::clone(bank), memory: bytes, length, is_whole }
     }
@@ -83,7 +83,7 @@ impl Frame for TestFrame {
     }
 }
 
-/// What the model remembers of a frame.
+/// A frame, as the model remembers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Known {
     content: Vec<u8>,

@@ -15,7 +15,7 @@ pub(in crate::shard) struct Recorder {
     ports: Vec<Known>,
 }
 
-/// What was told of one port.
+/// The state of one port, as events have told it.
 struct Known {
     sent: Spans,
     received: Spans,

@@ -1,4 +1,4 @@
-//! What is adopted, what is answered, and what is not believed.
+//! Messages that are adopted, messages that are answered, and messages that are not believed.
 
 use super::*;
 use wire::ip::Dscp;
@@ -34,11 +34,11 @@ fn told_at(now: Nanos, sequence: u64, advertised: &mut AdvertisedRate) {
     );
 }
 
-/// What the counters have come to since they were looked at last.
+/// The counters at the last look.
 struct Counted(FeedbackCounters);
 
 impl Counted {
-    /// What one message was counted as.
+    /// The name of the counter that has counted one message since then.
     fn one(&mut self, advertised: &AdvertisedRate) -> &'static str {
         let (old, new) = (core::mem::replace(&mut self.0, *advertised.counters()), advertised.counters());
         let all = [

@@ -70,7 +70,7 @@ impl Model {
         Self { settings, calculator, now: Nanos::ZERO, initial, queue, departed: 0, samples: Vec::new() }
     }
 
-    /// What comes in from `from` to `to`, as far as it is settled by what was told.
+    /// Bytes that come in from `from` to `to`, as far as the advertised rates settle them.
     fn arrivals(&self, from: Nanos, to: Nanos) -> i64 {
         let mut total = 0;
         let mut until = to;
@@ -118,7 +118,7 @@ impl Model {
         self.settings.calculation.reference.0 as i64
     }
 
-    /// What rounding down to whole units is worth: one of them within T, and a byte for the rounding of the
+    /// The error of rounding down to whole units: one of them within T, and a byte for the rounding of the
     /// bottleneck rate and of the adjustment.
     fn quantum(&self) -> i64 {
         bytes(1, self.settings.interval.0) + 1

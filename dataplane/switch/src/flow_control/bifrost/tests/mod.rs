@@ -116,7 +116,7 @@ proptest! {
             let granted = history.grant(model.queue, history.incoming.bytes(model.now));
             let by_counter = model.last_grant();
             prop_assert!(granted >= by_counter, "{granted} < {by_counter}");
-            // What the counter granted is what is under way.
+            // The bytes that the counter granted are those that are under way.
             history.incoming.grant(model.now, by_counter);
         }
     }
@@ -167,8 +167,8 @@ proptest! {
     }
 }
 
-/// What the link loses is granted and never arrives. In the history it expires with its grant and is
-/// granted again, so the queue has it a round trip later. In the counter it stays in F for as long as
+/// Bytes that the link loses are granted and never arrive. In the history they expire with their grant and are
+/// granted again, so the queue has them a round trip later. In the counter they stay in F for as long as
 /// the drain is slow, until a round trip is granted in full and F is at its most.
 #[test]
 fn what_the_link_loses_is_regained_by_the_history_at_once_and_by_the_counter_when_all_is_granted() {

@@ -65,7 +65,7 @@ impl Link {
     }
 }
 
-/// What happens in one slot, in thousandths of what the line carries in it.
+/// The events of one slot, in thousandths of what the line carries in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     /// How much the downstream could drain.
@@ -76,12 +76,12 @@ pub struct Step {
     pub leaked: u64,
 }
 
-/// What one slot came to.
+/// The outcome of one slot.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotEnd {
-    /// What is to be told to the upstream.
+    /// The pause to be told to the upstream.
     pub pause: Option<Interval>,
-    /// What arrived beyond the grant.
+    /// Bytes that arrived beyond the grant.
     pub leaked: u64,
 }
 

@@ -2,7 +2,7 @@
 //! heard, in nanoseconds and whole frames.
 //!
 //! A pause frame that does not act in its slot leaves the upstream free for a time in which it
-//! should have been silent. What the line carries in that time has leaked, and there is no other
+//! should have been silent. The bytes that the line carries in that time have leaked, and there is no other
 //! leak but the frame that it had begun:
 //!
 //! - a lost frame leaks at most `Rs T`: the next one is on time;
@@ -20,7 +20,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use units::{BitRate, Distance, Interval, Nanos, PauseQuanta};
 
-/// What becomes of a pause frame.
+/// The fate of a pause frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     OnTime,
@@ -33,7 +33,7 @@ enum Fate {
 /// time, and pause frames take the round trip.
 struct Upstream {
     now: Nanos,
-    /// What a frame takes.
+    /// The time that a frame takes.
     frame: Interval,
     paused_until: Nanos,
     /// When the last frame that began has left.
