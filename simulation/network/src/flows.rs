@@ -5,7 +5,7 @@ use crate::network::FlowSpec;
 use crate::violation::Broken;
 use endpoint::FlowId;
 use foldhash::fast::FixedState;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use units::{Interval, Nanos};
 
 /// An active flow.
@@ -53,6 +53,12 @@ impl Flow {
         self.ends[1].is_none()
     }
 
+    /// Its receiver and the instant at which that had all of it, if its sender is in another part of the network.
+    fn arrival(&self) -> Option<(u32, Nanos, FlowId)> {
+        let is_from_elsewhere = self.ends[0].is_none();
+        self.ends[1].zip(self.received).filter(|_| is_from_elsewhere).map(|(at, by)| (at, by, self.spec.id))
+    }
+
     /// The same flow once more. Serial numbers go on, since late frames of this one may still arrive.
     pub fn again(self, start: Nanos) -> Self {
         let spec = FlowSpec { start, ..self.spec };
@@ -73,8 +79,9 @@ pub(crate) struct Flows {
     unsent: u64,
     /// The number of active flows to another part that have not arrived completely, as far as is known here.
     pub leaving: u64,
-    /// The number of flows from another part that have arrived completely. Their sender may end them at any time.
-    pub arrived: u64,
+    /// The flows from another part that have arrived completely, by their receiver and the instant. Their sender may end
+    /// them at any time.
+    arrived: BTreeSet<(u32, Nanos, FlowId)>,
 }
 
 impl Flows {
@@ -122,7 +129,9 @@ impl Flows {
     /// Forgets a flow whose sender, in another part of the network, has ended it.
     pub fn forget(&mut self, id: FlowId) -> Option<Flow> {
         let flow = self.remove(id)?;
-        self.arrived -= u64::from(flow.received.is_some());
+        if let Some(entry) = flow.arrival() {
+            self.arrived.remove(&entry);
+        }
         Some(flow)
     }
 
@@ -137,9 +146,14 @@ impl Flows {
     pub fn note_received(&mut self, id: FlowId, received: Nanos, message: u64) -> bool {
         let Some(flow) = self.flow_mut(id) else { return false };
         let (is_first, leaves, comes) = (flow.received.is_none(), flow.leaves(), flow.ends[0].is_none());
+        let before = flow.arrival();
         (flow.received, flow.message) = (Some(received), message);
+        let after = flow.arrival();
         self.leaving -= u64::from(is_first && leaves);
-        self.arrived += u64::from(is_first && comes);
+        if let Some(entry) = before {
+            self.arrived.remove(&entry);
+        }
+        self.arrived.extend(after);
         comes
     }
 
@@ -156,10 +170,14 @@ impl Flows {
     /// completely at `by`.
     #[cold]
     pub fn may_have_ended(&self, stations: [Option<u32>; 2], by: Nanos) -> bool {
-        self.slots.iter().flatten().any(|flow| {
-            let has_arrived = flow.received.is_some_and(|received| received <= by);
-            has_arrived && flow.ends[0].is_none() && stations.contains(&flow.ends[1])
-        })
+        let arrived_by =
+            |station| self.arrived.range((station, Nanos::ZERO, FlowId(0))..=(station, by, FlowId(u32::MAX)));
+        stations.into_iter().flatten().any(|station| arrived_by(station).next().is_some())
+    }
+
+    /// Whether flows from another part have arrived completely, and their sender may end them at any time.
+    pub fn has_arrived(&self) -> bool {
+        !self.arrived.is_empty()
     }
 
     /// Notes that all of a flow was sent at least once.
@@ -216,6 +234,7 @@ impl Flows {
 mod tests {
     use super::*;
     use crate::network::NodeId;
+    use proptest::prelude::*;
     use units::Priority;
 
     fn spec(id: u32) -> FlowSpec {
@@ -262,8 +281,40 @@ mod tests {
         flows.note_received(FlowId(1), Nanos(500), 1);
         assert_eq!([499, 500].map(|by| at(&flows, 1, by)), [false, true]);
         assert!(!at(&flows, 0, 1_000), "another station");
+        flows.note_received(FlowId(0), Nanos(600), 1);
+        assert_eq!([599, 600].map(|by| at(&flows, 1, by)), [false, true], "only the last instant counts");
         flows.forget(FlowId(0));
         assert!(!at(&flows, 1, 1_000), "that within this part is known");
+        assert!(!flows.has_arrived());
+    }
+
+    proptest! {
+        #[test]
+        fn a_flow_that_may_have_ended_is_found_as_by_a_walk_over_all_flows(
+            steps in proptest::collection::vec((0_u32..6, 0_u8..4, 0_u64..50), 1..80),
+            by in 0_u64..50,
+        ) {
+            let mut flows = Flows::default();
+            for (id, step, at) in steps {
+                let is_there = flows.numbers.contains_key(&FlowId(id));
+                match step {
+                    0 if !is_there => {
+                        // Half of the flows come from another part.
+                        let from = (id % 2 == 0).then_some(0);
+                        flows.insert(Flow::new(spec(id), [from, Some(id % 3)], Interval::ZERO));
+                    }
+                    1 => drop(flows.forget(FlowId(id))),
+                    _ => drop(flows.note_received(FlowId(id), Nanos(at), 1)),
+                }
+            }
+            for stations in [[Some(0), None], [Some(1), Some(2)], [None, None]] {
+                let by_walk = flows.slots.iter().flatten().any(|flow| {
+                    let has_arrived = flow.received.is_some_and(|received| received <= Nanos(by));
+                    has_arrived && flow.ends[0].is_none() && stations.contains(&flow.ends[1])
+                });
+                prop_assert_eq!(flows.may_have_ended(stations, Nanos(by)), by_walk);
+            }
+        }
     }
 
     #[test]

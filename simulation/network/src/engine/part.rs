@@ -125,7 +125,7 @@ impl Part {
             if (at, actor) >= self.window.end || self.events >= self.window.events {
                 return Ok(());
             }
-            if self.flows.arrived > 0 && self.is_to_wait((at, actor)) {
+            if self.flows.has_arrived() && self.is_to_wait((at, actor)) {
                 self.waits += 1;
                 return Ok(());
             }
