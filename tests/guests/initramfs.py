@@ -7,6 +7,8 @@ import subprocess
 
 from process import run
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+
 
 def libraries(program):
     """The paths of the libraries that a program is linked to."""
@@ -28,7 +30,8 @@ def put(path, root):
 def make(root, init, modules, kernel, scratch):
     """Makes the initramfs of the files below `root`, and returns its path.
 
-    busybox and `init`, the first process, join them, and so do the modules, in the order in which `init` loads them.
+    busybox and `init`, the first process, join them, with what the first processes of all guests share, and so do the
+    modules, in the order in which `init` loads them.
     `kernel` is the directory of the kernel in the cache.
     """
     for directory in ("bin", "modules"):
@@ -36,6 +39,7 @@ def make(root, init, modules, kernel, scratch):
     shutil.copy(shutil.which("busybox"), os.path.join(root, "bin/busybox"))
     shutil.copy(init, os.path.join(root, "init"))
     os.chmod(os.path.join(root, "init"), 0o755)
+    shutil.copy(os.path.join(HERE, "init.sh"), os.path.join(root, "init.sh"))
     with open(os.path.join(root, "modules/order"), "w") as order:
         for module in modules:
             shutil.copy(os.path.join(kernel, f"{module}.ko"), os.path.join(root, "modules"))
