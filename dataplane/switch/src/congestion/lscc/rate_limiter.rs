@@ -45,7 +45,7 @@ pub struct LimiterCounters {
     /// Packets that were marked because a direct CNP was due and the sender's queue pair was unknown.
     pub marked_instead: u64,
     /// Direct CNPs that were due, but were neither made nor replaced by a mark: the queue pair was unknown and the
-    /// packet does not understand ECN, there was no way to the sender, or a reload had forgotten its flow.
+    /// packet does not understand ECN, there was no way to the sender, or the table or a reload had forgotten its flow.
     pub not_notified: u64,
     /// Congestion marks that were removed.
     pub marks_removed: u64,
@@ -394,18 +394,18 @@ impl RateLimiter {
         let as_configured = (self.settings.cnp_dscp, self.settings.cnp_priority);
         for _ in 0..NOTIFIED_PER_CALL {
             let Some(&slot) = self.due.slots.last() else { break };
-            // A slot that now belongs to another flow is no longer in the list.
-            if flows.hot(slot).round == self.due.interval {
-                if let Some((port, cnp)) = self.cnps.build(flows, slot, as_configured) {
-                    match send(port, cnp) {
-                        Offer::Taken => self.counters.direct_cnps += 1,
-                        Offer::Unreachable => self.counters.not_notified += 1,
-                        Offer::Full { until } => {
-                            self.blocked = Some(until);
-                            return;
-                        }
-                    }
+            // A slot that now belongs to another flow or to none is no longer in the list.
+            let is_listed = flows.hot(slot).round == self.due.interval;
+            let cnp = is_listed.then(|| self.cnps.build(flows, slot, as_configured)).flatten();
+            match cnp.map_or(Offer::Unreachable, |(port, cnp)| send(port, cnp)) {
+                Offer::Taken => self.counters.direct_cnps += 1,
+                Offer::Unreachable => self.counters.not_notified += 1,
+                Offer::Full { until } => {
+                    self.blocked = Some(until);
+                    return;
                 }
+            }
+            if is_listed {
                 flows.hot_mut(slot).round = NOT_LISTED;
             }
             self.due.slots.pop();

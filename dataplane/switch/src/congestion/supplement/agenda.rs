@@ -43,6 +43,11 @@ impl Agenda {
         self.next[slot.index()] != NOWHERE
     }
 
+    /// The number of slots that are listed.
+    pub fn listed(&self) -> u64 {
+        self.listed.into()
+    }
+
     /// Lists a slot, which is not listed, to be due at `due` or up to a bin's width later.
     pub fn add(&mut self, now: Nanos, slot: Slot, due: Nanos) {
         if self.listed == 0 {

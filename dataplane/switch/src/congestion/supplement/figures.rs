@@ -25,6 +25,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
                     .sampled("supplement_cnps_total", "supplemental CNPs since the start", SeriesKind::Count)
                     .plotted("Supplemental CNPs"),
                 Figure::counter("not_notified", |it| Some(counters(it)?.not_notified.into())),
+                Figure::counter("forgotten", |it| Some(counters(it)?.forgotten.into())),
                 Figure::counter("passed", |it| Some(counters(it)?.passed.into())),
                 Figure::counter("unknown", |it| Some(counters(it)?.unknown.into())),
                 Figure::counter("suppressed", |it| Some(counters(it)?.suppressed.into()))
@@ -50,8 +51,11 @@ pub(crate) static FIGURES: FigureList = FigureList {
         },
         Metric {
             name: "supplement_not_notified",
-            help: "CNPs that were missing and could not be made.",
-            samples: Samples::One("cnps.not_notified"),
+            help: "CNPs that were missing, or may have been, and were not made, by reason.",
+            samples: Samples::By(
+                "reason",
+                &[("no_way", "cnps.not_notified", &[]), ("forgotten", "cnps.forgotten", &[])],
+            ),
         },
         Metric {
             name: "supplement_marked_packets",
@@ -65,6 +69,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
         columns: &[
             ("supplemented", &["cnps.supplemented"]),
             ("not notified", &["cnps.not_notified"]),
+            ("forgotten", &["cnps.forgotten"]),
             ("passed", &["cnps.passed", "cnps.unknown"]),
             ("suppressed", &["cnps.suppressed"]),
             ("marked packets", &["cnps.marked_packets"]),

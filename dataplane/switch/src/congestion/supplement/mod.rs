@@ -40,6 +40,8 @@ pub struct SupplementCounters {
     pub supplemented: u64,
     /// CNPs that were missing and could not be made: the sender's queue pair is unknown, or there is no way to it.
     pub not_notified: u64,
+    /// Flows that the table or a reload had forgotten by the time when a CNP to them may have been missing.
+    pub forgotten: u64,
     /// CNPs of receivers whose flow was known, and that were passed on.
     pub passed: u64,
     /// CNPs of receivers whose flow was unknown. They were passed on.
@@ -81,6 +83,7 @@ impl Supplement {
             core::mem::swap(&mut self.states, &mut spare.states);
         }
         if exchanged || settings.increase_timer != self.settings.increase_timer {
+            self.counters.forgotten += self.agenda.listed();
             core::mem::swap(&mut self.agenda, &mut spare.agenda);
             self.blocked = None;
         }
@@ -112,10 +115,13 @@ impl Supplement {
     /// Notes that a marked packet of a flow, with this way back to its sender, has left.
     fn mark(&mut self, now: Nanos, queue: QueueId, slot: Slot, way: WayBack, flows: &mut Flows) {
         flows.keep(slot, way);
-        self.states.mark(flows, slot, now, queue);
         if !self.agenda.has(slot) {
             self.agenda.add(now, slot, now + self.settings.increase_timer);
+        } else if !FlowStates::follows(flows, slot) {
+            // The flow takes the place of another one, which had its slot.
+            self.counters.forgotten += 1;
         }
+        self.states.mark(flows, slot, now, queue);
     }
 
     /// Takes a CNP from the far side for `flow`. Returns whether it is passed on. A CNP counts only if it comes from where
@@ -175,6 +181,10 @@ impl Supplement {
         send: &mut impl FnMut(PortId, Notification) -> Offer,
     ) -> Option<Nanos> {
         let Self { settings, states, .. } = self;
+        if !FlowStates::follows(flows, slot) {
+            self.counters.forgotten += 1;
+            return None;
+        }
         let (marked, queue) = states.congested(flows, slot, now, settings.mark_lasts)?;
         let awaited = marked + settings.increase_timer;
         let missing_from = awaited.max(states.may_supplement_from(flows, slot, settings));

@@ -32,6 +32,12 @@ impl FlowStates {
         flows.hot_mut(slot).notes.set(SUPPLEMENT_MARKED, true);
     }
 
+    /// Whether the flow in `slot` had a marked packet that is not forgotten: false for a slot that is empty or has another
+    /// flow by now.
+    pub fn follows(flows: &Flows, slot: Slot) -> bool {
+        flows.hot(slot).notes.has(SUPPLEMENT_MARKED)
+    }
+
     /// The time of the last marked packet of a flow, and the queue that it left; `None` if that was `lasts` ago, which is
     /// then forgotten.
     pub fn congested(

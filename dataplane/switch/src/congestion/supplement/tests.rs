@@ -145,13 +145,42 @@ fn no_cnp_is_made_for_a_sender_whose_queue_pair_is_unknown() {
 }
 
 #[test]
-fn the_next_flow_in_a_slot_inherits_no_marks() {
+fn the_next_flow_in_a_slot_inherits_no_marks_and_the_one_before_is_counted_as_forgotten() {
     let mut scene = Scene::new(|it| it.notifier.flows = 1);
     let slot = scene.flow(100);
     scene.mark(slot);
     assert_eq!(scene.flow(101), slot, "the only slot");
     assert_eq!(scene.pass(Interval::from_millis(5)), []);
-    assert_eq!(scene.scheme.counters().not_notified, 0, "nothing was missing");
+    assert_eq!(scene.scheme.counters().not_notified, 0, "nobody can tell whether one was missing");
+    assert_eq!(scene.scheme.counters().forgotten, 1);
+}
+
+#[test]
+fn a_flow_that_was_forgotten_is_counted_once_though_the_next_one_in_its_slot_is_marked_as_well() {
+    let mut scene = Scene::new(|it| it.notifier.flows = 1);
+    let slot = scene.flow(100);
+    scene.mark(slot);
+    assert_eq!(scene.flow(1), slot, "the only slot");
+    scene.mark(slot);
+    scene.mark(slot);
+    within_grain(&scene.pass(TIMER + GRAIN), &[TIMER]);
+    let SupplementCounters { supplemented, forgotten, .. } = *scene.scheme.counters();
+    assert_eq!((supplemented, forgotten), (1, 1));
+}
+
+#[test]
+fn flows_that_a_reload_forgets_before_their_cnp_is_due_are_counted() {
+    let mut scene = Scene::new(|_| ());
+    for number in [1, 2] {
+        let slot = scene.flow(number);
+        scene.mark(slot);
+    }
+    let settings = scene.scheme.settings;
+    let mut spare = Supplement::new(&settings, settings.notifier.flows);
+    scene.scheme.configure(&settings, &mut spare, false);
+    assert_eq!(scene.scheme.counters().forgotten, 0, "the table stays");
+    scene.scheme.configure(&settings, &mut spare, true);
+    assert_eq!((scene.scheme.counters().forgotten, scene.scheme.deadline()), (2, Nanos::NEVER));
 }
 
 #[test]

@@ -376,7 +376,7 @@ fn a_long_list_takes_several_calls_and_the_next_interval_begins_after_the_last()
 }
 
 #[test]
-fn a_slot_that_belongs_to_another_flow_by_then_is_not_notified() {
+fn a_slot_that_belongs_to_another_flow_by_then_is_not_notified_and_its_former_flow_is_counted() {
     let mut settings = lscc();
     settings.limiting.flows = 8;
     let mut scene = Scene::with(settings);
@@ -390,6 +390,7 @@ fn a_slot_that_belongs_to_another_flow_by_then_is_not_notified() {
     assert_eq!(scene.known(other, LONG_FLOW), slot);
     scene.send(Sighting::Stranger, 6 * REFERENCE, Ecn::Ect0);
     assert_eq!((scene.notify(Offer::Taken), scene.counters().congested_intervals), (0, 1));
+    assert_eq!(scene.counters().not_notified, 1);
 }
 
 #[test]
