@@ -88,6 +88,7 @@ impl Snapshot {
             gateway: seen.gateway.name.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
             at_ns: seen.now.0,
+            workers_at_ns: shards().map(|shard| shard.port.at.0).max().filter(|at| *at > 0),
             uptime_ns: seen.now.since(seen.started).0,
             tsc_hz: seen.tsc_hz,
             reloads: seen.reloads,

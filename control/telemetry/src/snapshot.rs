@@ -23,6 +23,10 @@ pub struct Snapshot {
     pub version: String,
     /// When the snapshot was taken, in Unix time.
     pub at_ns: u64,
+    /// When the workers were looked at, by their clock, which also timed `watchdog.events`. It was set to Unix time at the
+    /// start, and follows no later change of that. `None` if none has answered, or the gateway is of an older version.
+    #[serde(default)]
+    pub workers_at_ns: Option<u64>,
     /// How long the gateway has been running.
     pub uptime_ns: u64,
     /// The rate of the time stamp counter, by which cycles are counted; zero if the gateway is of a version that keeps no

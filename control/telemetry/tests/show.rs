@@ -30,6 +30,21 @@ fn snapshot_without_profiles() -> Snapshot {
 }
 
 #[test]
+fn a_storm_is_as_long_ago_as_by_the_clock_of_the_workers_whatever_the_systems_clock_says() {
+    let page = |it: &Snapshot| render(it, View::Pfc, None).unwrap();
+    let mut snapshot = snapshot();
+    let shown = page(&snapshot);
+    assert!(shown.contains("STORMS, latest first"), "{shown}");
+    snapshot.at_ns += 3_600_000_000_000;
+    assert_eq!(page(&snapshot), shown);
+    snapshot.workers_at_ns = snapshot.workers_at_ns.map(|at| at + 3_600_000_000_000);
+    assert_ne!(page(&snapshot), shown);
+    let told = page(&snapshot);
+    snapshot.workers_at_ns = None;
+    assert_eq!(page(&snapshot), told, "an older gateway tells one time alone");
+}
+
+#[test]
 fn a_gateway_without_run_time_profiles_is_shown_as_any_other_but_for_them() {
     let (older, newer) = (snapshot_without_profiles(), snapshot());
     for view in View::ALL.into_iter().filter(|view| *view != View::Runtime) {

@@ -124,6 +124,7 @@ fn write_events(page: &mut String, shown: &Shown<'_>) {
     ];
     let is_shown = |event: &&WatchdogEventReport| shown.ports.iter().any(|it| it.port.name == event.port);
     let events = shown.snapshot.watchdog.events.iter().rev().filter(is_shown).take(EVENTS_SHOWN);
-    let rows = events.map(|event| (shown.snapshot.at_ns, event));
+    let now = shown.snapshot.workers_at_ns.unwrap_or(shown.snapshot.at_ns);
+    let rows = events.map(|event| (now, event));
     section(page, "STORMS, latest first", &Table::of(5, columns, rows));
 }
