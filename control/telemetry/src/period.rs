@@ -72,6 +72,11 @@ impl<'a> Period<'a> {
         self.ports().find(|port| port.now.port.name == name)
     }
 
+    /// The worker of the port called `name`.
+    pub fn worker_of(&self, name: &str) -> Option<&'a WorkerReport> {
+        self.now.workers.iter().find(|it| it.ports.iter().any(|port| port == name))
+    }
+
     /// How much `read` grew for `worker`, a worker of the snapshot at the end.
     pub fn of_worker(&self, worker: &WorkerReport, read: impl Fn(&WorkerReport) -> u64) -> u64 {
         let old = self.before.and_then(|it| it.workers.iter().find(|old| old.core == worker.core));

@@ -52,6 +52,39 @@ fn a_pause_ends_at_a_link_that_is_down_or_at_the_rate_of_a_link() {
 }
 
 #[test]
+fn a_late_worker_is_named_before_a_link_that_could_send_more_and_an_idle_one_in_time_is_not() {
+    let mut snapshot = snapshot_at_rest();
+    let told = |it: &Snapshot| {
+        let effects = explain(&Period::since_start(it), "dc0").unwrap().effects;
+        effects.into_iter().find(|it| it.kind == "late_worker").map(|it| it.text)
+    };
+    assert_eq!(told(&snapshot), None);
+    snapshot.workers[1].late_turns = 7;
+    assert_eq!(told(&snapshot), None, "that of another port");
+    snapshot.workers[0].late_turns = 7;
+    let late = told(&snapshot).unwrap();
+    assert!(late.starts_with("the worker of core 2 was late: 7 turns longer than the "), "{late}");
+    snapshot.workers[0].late_turns = 0;
+    snapshot.workers[0].runtime.since_start.counts.idle_turns = 0;
+    let full = told(&snapshot).unwrap();
+    assert!(full.starts_with("the worker of core 2 was never idle in "), "{full}");
+}
+
+#[test]
+fn a_pause_ends_at_a_worker_that_is_late_where_its_link_has_room_and_nothing_harder_holds_the_queue() {
+    let mut json = serde_json::to_value(snapshot()).unwrap();
+    json["ports"][1]["lscc"] = serde_json::Value::Null;
+    let mut snapshot: Snapshot = serde_json::from_value(json).unwrap();
+    let lh0 = &mut snapshot.ports[1];
+    lh0.device.link_up = true;
+    lh0.levels[3].paused_by_peer = false;
+    lh0.port.priorities[3].pauses_received.paused_ns = 0;
+    lh0.port.priorities[3].egress.watchdog = None;
+    let because = explain(&Period::since_start(&snapshot), "dc0").unwrap().because.remove(0);
+    assert!(because.contains("wait for lh0: the worker of core 3 was late: 2 turns"), "{because}");
+}
+
+#[test]
 fn frames_are_told_by_the_queue_in_which_they_wait_the_most_first() {
     let mut snapshot = snapshot();
     let mut more = snapshot.waiting[0].clone();

@@ -20,7 +20,8 @@ pub struct Explanation {
 /// Something that happens, and its causes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Effect {
-    /// `pauses_peer`, `holds`, `threshold`, `waits`, `link_down`, `paused_by_peer`, `stormed`, `sends`, `marks`, `drops` or `scheme`.
+    /// `pauses_peer`, `holds`, `threshold`, `waits`, `link_down`, `paused_by_peer`, `stormed`, `late_worker`, `sends`, `marks`, `drops`
+    /// or `scheme`.
     pub kind: Name,
     /// The port at which it happens.
     pub port: String,

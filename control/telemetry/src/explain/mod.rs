@@ -8,6 +8,7 @@ mod effect;
 mod page;
 mod queue;
 mod terms;
+mod worker;
 
 pub use effect::{Effect, Explanation};
 pub use page::render;
@@ -28,11 +29,12 @@ pub fn explain(period: &Period<'_>, name: &str) -> Result<Explanation, NoSuchPor
     let mut effects = Vec::new();
     for priority in port.priorities() {
         effects.extend(pauses_peer(period, port, priority));
-        effects.extend(queue::holding(port, priority));
+        effects.extend(queue::holding(period, port, priority));
         effects.extend(marks(port, priority));
         effects.extend(drops(port, priority));
     }
     effects.extend(terms::of_port(port));
+    effects.extend(worker::late(period, port));
     let because = effects.iter().filter_map(queue::sentence).collect();
     Ok(Explanation { port: name.into(), over_ns: period.elapsed_ns, because, effects })
 }
@@ -148,7 +150,8 @@ fn waits(period: &Period<'_>, row: &WaitingReport) -> Effect {
         row.leaves_by
     );
     let far = period.port(&row.leaves_by);
-    let causes = far.and_then(|far| Some(queue::causes(far, far.priority(row.queue)?))).unwrap_or_default();
+    let causes =
+        far.and_then(|far| Some(queue::causes(period, far, far.priority(row.queue)?))).unwrap_or_default();
     Effect { kind: "waits".into(), port: row.leaves_by.clone(), priority: Some(row.queue), text, causes }
 }
 

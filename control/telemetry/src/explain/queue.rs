@@ -1,25 +1,25 @@
 //! The causes that hold the frames of an egress queue, and their chains in words.
 
 use super::effect::{Effect, effect};
-use super::terms;
-use crate::period::{PortPeriod, PriorityPeriod};
+use super::{terms, worker};
+use crate::period::{Period, PortPeriod, PriorityPeriod};
 use crate::table::{bytes, nanos, rate, speed, thousands};
 
 /// The share of the rate of a link above which the link itself is the bottleneck.
 const LINE_RATE: f64 = 0.9;
 
 /// Why frames wait in a queue of the port that is to be explained, if any do, or its peer pauses it.
-pub fn holding(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Effect> {
+pub fn holding(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Effect> {
     let (queued, paused) = (priority.now.egress.queued, priority.count(|it| it.pauses_received.paused_ns));
     if queued.frames == 0 && paused == 0 && !priority.levels.paused_by_peer {
         return None;
     }
     let text = format!("{} ({} frames) wait in its queue", bytes(queued.bytes), thousands(queued.frames));
-    Some(effect("waits", port, Some(priority.now.priority), text, causes(port, priority)))
+    Some(effect("waits", port, Some(priority.now.priority), text, causes(period, port, priority)))
 }
 
 /// The causes that hold the queue, the hardest first.
-pub fn causes(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect> {
+pub fn causes(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect> {
     let number = Some(priority.now.priority);
     let mut causes = Vec::new();
     let mut cause = |kind, text| causes.push(effect(kind, port, number, text, Vec::new()));
@@ -36,6 +36,9 @@ pub fn causes(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect>
         cause("scheme", text);
     }
     cause("sends", sends(port, priority));
+    // A worker holds nothing back that its link could not have sent.
+    let place = causes.len() - usize::from(!is_at_line_rate(port));
+    causes.splice(place..place, worker::late(period, port));
     causes
 }
 
@@ -53,10 +56,14 @@ pub fn paused_by_peer(priority: PriorityPeriod<'_>) -> Option<String> {
 /// How fast the queue and its port send.
 fn sends(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> String {
     let own = bits_per_second(priority.per_second(|it| it.egress.transmitted.bytes));
+    let all = bits_per_second(port.per_second(|it| it.port.out.bytes));
+    let full = if is_at_line_rate(port) { ", the rate of its link" } else { "" };
+    format!("sends {own}, the port {all} of {}{full}", rate(port.now.port.rate_bits_per_second))
+}
+
+fn is_at_line_rate(port: PortPeriod<'_>) -> bool {
     let all = port.per_second(|it| it.port.out.bytes) * 8.0;
-    let link = port.now.port.rate_bits_per_second;
-    let full = if all > link as f64 * LINE_RATE { ", the rate of its link" } else { "" };
-    format!("sends {own}, the port {} of {}{full}", bits_per_second(all / 8.0), rate(link))
+    all > port.now.port.rate_bits_per_second as f64 * LINE_RATE
 }
 
 fn bits_per_second(bytes_per_second: f64) -> String {

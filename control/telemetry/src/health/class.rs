@@ -30,7 +30,7 @@ impl<'a> Class<'a> {
 
     /// The worker of the port.
     pub fn worker(&self) -> Option<&'a WorkerReport> {
-        self.gateway.now.workers.iter().find(|it| it.ports.iter().any(|name| name == self.port.name()))
+        self.gateway.worker_of(self.port.name())
     }
 
     /// The same priority of the other ports, where its frames may leave.

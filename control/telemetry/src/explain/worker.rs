@@ -1,0 +1,30 @@
+//! The worker of a port, where it is late or never idle.
+
+use super::effect::{Effect, effect};
+use crate::period::{Period, PortPeriod};
+use crate::table::{nanos, thousands};
+
+/// The worker of the port as a cause, if turns were longer than the buffer covers, or none was idle.
+pub fn late(period: &Period<'_>, port: PortPeriod<'_>) -> Option<Effect> {
+    let worker = period.worker_of(port.name())?;
+    let late = period.of_worker(worker, |it| it.late_turns);
+    let idle = period.of_worker(worker, |it| it.runtime.since_start.counts.idle_turns);
+    let busy = period.of_worker(worker, |it| it.runtime.since_start.counts.busy_turns);
+    let is_full = busy > 0 && idle == 0;
+    if late == 0 && !is_full {
+        return None;
+    }
+    let mut text = format!("the worker of core {}", worker.core);
+    if late > 0 {
+        let covered = nanos(worker.covered_lateness_ns.unwrap_or_default());
+        let (late, longest) = (thousands(late), nanos(worker.turn.max_ns));
+        text += &format!(
+            " was late: {late} turns longer than the {covered} that the buffer covers, the longest ever {longest}"
+        );
+    }
+    if is_full {
+        let and = if late > 0 { ", and" } else { "" };
+        text += &format!("{and} was never idle in {} turns: frames wait for it", thousands(busy));
+    }
+    Some(effect("late_worker", port, None, text, Vec::new()))
+}
