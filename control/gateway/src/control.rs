@@ -367,6 +367,9 @@ impl<L: Line> Control<L> {
             }
         }
         let left_inside = self.left_inside();
+        // Not before the end: a neighbour that forgets the port may turn off PFC, which the drain still needs. The look that
+        // follows waits for a turn of each worker, in which these announcements leave.
+        self.crew.shut_down_agents();
         let snapshot = self.look();
         self.journal.collect();
         self.crew.stop();

@@ -236,6 +236,14 @@ impl Crew {
         }
     }
 
+    /// Lets all ports with a link agent announce that they stop. The neighbours of a worker that is stalled forget its ports
+    /// when their time has run out.
+    pub fn shut_down_agents(&mut self) {
+        for member in &mut self.members {
+            member.tell(Command::ShutDownAgents);
+        }
+    }
+
     /// The state of each port; `None` if its worker does not answer.
     pub fn inspect(&mut self) -> Vec<Option<Box<Inspection>>> {
         let mut seen: Vec<Option<Box<Inspection>>> = self.names.iter().map(|_| None).collect();

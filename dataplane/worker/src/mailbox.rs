@@ -22,14 +22,16 @@ pub enum Command {
     /// Stops admission of data frames and keeps sending queued ones. Data frames that still arrive are
     /// dropped and counted ([`Inspection::drained`]). PFC and PAUSE frames are still obeyed.
     Drain,
+    /// Lets the link agents of its ports announce, in the next turn, that the ports stop.
+    ShutDownAgents,
     /// Copies frames of one of its ports from now on, or no longer. Nothing happens for a port of another worker.
     Capture(PortId, Option<Box<Tap>>),
     /// Returns from [`crate::Worker::run`].
     Stop,
 }
 
-/// The replies of a worker, in the order of the commands. `Drain`, `Link`, `ClearWatermarks` and `Stop` have
-/// none.
+/// The replies of a worker, in the order of the commands. `Drain`, `ShutDownAgents`, `Link`, `ClearWatermarks`
+/// and `Stop` have none.
 #[derive(Debug)]
 pub enum Reply {
     /// The replaced configuration, or the rejected one with the reason. The control thread drops either.

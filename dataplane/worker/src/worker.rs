@@ -333,6 +333,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
                 self.mailbox.answer(Reply::Captures(id, tap));
             }
             Command::Drain => self.draining = true,
+            Command::ShutDownAgents => self.shard.shut_down_agents(),
             Command::Stop => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())

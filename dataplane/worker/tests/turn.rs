@@ -7,9 +7,12 @@ mod common;
 
 use common::*;
 use std::sync::Arc;
+use switch::link_agent::LinkAgent;
 use switch::program::{GroupSettings, Threshold};
 use switch::{DropReason, PauseCause, Program, Successor, Volume};
 use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, WireBytes};
+use wire::ethernet::{HEADER_LEN, MacAddress};
+use wire::lldp::{Id, Message};
 use worker::{BURST, Capacity, Clock, Command, DelayLine, EmulationSettings, Reply, Stage};
 
 /// The duration of a turn; a minimum frame takes 6.72 ns.
@@ -278,6 +281,28 @@ fn a_worker_that_drains_sends_what_is_inside_obeys_pauses_and_counts_what_still_
     b.inject([grant()]);
     turns(&mut bench, &clock, 1);
     assert_eq!(bench.inspect(B).drained, Volume::ZERO);
+}
+
+#[test]
+fn a_port_whose_agent_shuts_down_says_so_before_the_worker_answers_the_next_command() {
+    let mut settings = settings(2);
+    let message =
+        Message { chassis: Id::of_chassis(MacAddress([2; 6])), port: Id::of_port("a"), ..Message::default() };
+    let agent = LinkAgent { interval: Interval::from_secs(30), hold: 4, message };
+    settings.ports[A.index()].link_agent = Some(Box::new(agent));
+    let (mut bench, clock, a, b) = one_worker(settings);
+    turns(&mut bench, &clock, 10);
+    bench.send(Command::Drain);
+    turns(&mut bench, &clock, 10);
+    assert_eq!(a.outside().announcements.len(), 1, "the drain still needs what the neighbour knows");
+    bench.send(Command::ShutDownAgents);
+    turns(&mut bench, &clock, 1);
+    bench.inspect(A);
+    let times = |cable: &Cable| -> Vec<u16> {
+        let said = |frame: &Vec<u8>| Message::parse(&frame[HEADER_LEN..]).unwrap().message.ttl_seconds;
+        cable.outside().announcements.iter().map(said).collect()
+    };
+    assert_eq!((times(&a), times(&b)), (vec![121, 0], vec![]));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use switch::{ControlFrame, Shard, ShardId};
-use telemetry::{HardwareReport, WireDevice};
+use telemetry::{HardwareReport, Period, WireDevice};
 use worker::{Device, DeviceCounters, EventInlet, Exchange, Monitor, MonotonicClock, Worker, mailbox};
 
 const FILE: &str = "
@@ -223,6 +223,14 @@ fn a_look_shows_what_workers_have_done() {
     let ended = gateway.end();
     assert_eq!((ended.left_inside, ended.lost_worker), (0, None));
     assert_eq!(ended.snapshot.ports[1].port.out.frames, 1);
+}
+
+#[test]
+fn a_gateway_that_ends_announces_it_to_the_neighbours_of_its_ports() {
+    let gateway = Running::start_with(&format!("{FILE}[port.lldp]\n"), true);
+    let announced = |it: &Snapshot| Period::since_start(it).port("lh0").unwrap().figure("lldp", "sent");
+    assert_eq!(announced(&gateway.show()), Some(1));
+    assert_eq!(announced(&gateway.end().snapshot), Some(2), "before the workers stop");
 }
 
 #[test]

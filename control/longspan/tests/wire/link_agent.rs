@@ -78,17 +78,23 @@ fn know_each_other(lab: &Lab) {
     });
     lldpd.end();
     wait_until("the neighbour to leave", || ours()["neighbours"] == serde_json::json!([]));
+    pair.gateway.end();
     let (captured, beyond) = (far.path().to_owned(), near.path().to_owned());
     far.end();
     near.end();
     let head = "02:00:00:00:00:01\tlh0\t3\twire\t1522\t";
-    let read = dissected(&captured);
+    let mut read = dissected(&captured);
+    let last = read.pop().unwrap_or_default();
+    assert_eq!(
+        last.trim_end(),
+        "02:00:00:00:00:01\tlh0\t0",
+        "the end of the gateway is announced, and nothing else"
+    );
     for (pfc, when) in [("1\t1\t0", "at first"), ("1\t0\t0", "after the negotiation")] {
         assert!(read.contains(&format!("{head}{pfc}\t0x12b7")), "{when}: {read:?}");
     }
     assert!(read.iter().all(|line| line.starts_with(head)), "{read:?}");
     assert_eq!(tshark(&beyond, "lldp", &["frame.number"]), Vec::<String>::new(), "nothing is forwarded");
-    pair.gateway.end();
 }
 
 /// The gateway knows lldpd, and that it has no PFC for priority 4.

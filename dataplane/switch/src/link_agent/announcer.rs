@@ -16,6 +16,8 @@ pub(super) struct Announcer {
     earliest: Nanos,
     /// Announcements that are still to leave in haste.
     in_haste: u8,
+    /// Whether the next one is the last, or that has left.
+    ends: bool,
 }
 
 impl Announcer {
@@ -26,6 +28,10 @@ impl Announcer {
 
     /// Notes that one left at `now`.
     pub fn sent(&mut self, now: Nanos, interval: Interval) {
+        if self.ends {
+            self.due = Nanos::NEVER;
+            return;
+        }
         self.in_haste = self.in_haste.saturating_sub(1);
         self.earliest = now + FAST;
         self.due = now + if self.in_haste > 0 { FAST } else { interval };
@@ -41,6 +47,20 @@ impl Announcer {
 
     /// Announces as soon as it may.
     pub fn announce_soon(&mut self) {
-        self.due = self.due.min(self.earliest);
+        if !self.ends {
+            self.due = self.due.min(self.earliest);
+        }
+    }
+
+    /// Announces once more, at once, and never again.
+    pub fn end(&mut self) {
+        if !core::mem::replace(&mut self.ends, true) {
+            self.due = Nanos::ZERO;
+        }
+    }
+
+    /// Whether the next announcement is the last.
+    pub fn ends(&self) -> bool {
+        self.ends
     }
 }

@@ -77,7 +77,15 @@ impl Agent {
 
     /// The announcement that is due at `now`.
     pub fn message(&self, now: Nanos) -> Option<Message> {
-        (self.announcer.due() <= now).then(|| self.settings.announcement())
+        (self.announcer.due() <= now).then(|| match self.announcer.ends() {
+            true => self.settings.shutdown(),
+            false => self.settings.announcement(),
+        })
+    }
+
+    /// Announces that the port stops, and nothing after that.
+    pub fn shut_down(&mut self) {
+        self.announcer.end();
     }
 
     /// Notes that it left at `now`.

@@ -28,4 +28,11 @@ impl LinkAgent {
         let seconds = (self.interval.0 / NANOS_PER_SECOND).saturating_mul(u64::from(self.hold)) + 1;
         Message { ttl_seconds: u16::try_from(seconds).unwrap_or(u16::MAX), ..self.message }
     }
+
+    /// The shutdown LLDPDU: the neighbour forgets the port at once (the chassis ID, the port ID and a time to live of zero,
+    /// and nothing else).
+    pub(crate) fn shutdown(&self) -> Message {
+        let Message { chassis, port, .. } = self.message;
+        Message { chassis, port, ttl_seconds: 0, ..Message::default() }
+    }
 }

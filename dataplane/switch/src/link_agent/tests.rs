@@ -96,6 +96,23 @@ fn other_settings_are_announced_and_the_same_are_not() {
 }
 
 #[test]
+fn an_agent_that_shuts_down_says_so_at_once_and_nothing_after_that() {
+    let mut bench = Bench::new();
+    bench.run(10);
+    bench.agent.sent(bench.now);
+    bench.agent.shut_down();
+    bench.agent.configure(&LinkAgent { hold: 3, ..settings() });
+    let Message { chassis, port, .. } = settings().message;
+    let last = Message { chassis, port, ttl_seconds: 0, ..Message::default() };
+    assert_eq!(bench.agent.message(bench.now), Some(last), "neither a second later nor with other TLVs");
+    bench.agent.sent(bench.now);
+    bench.hear(&message("a", 120));
+    bench.agent.configure(&settings());
+    bench.agent.shut_down();
+    assert_eq!(bench.run(1_000), []);
+}
+
+#[test]
 fn a_neighbour_goes_when_its_time_runs_out_or_when_it_shuts_down() {
     let mut bench = Bench::new();
     bench.hear(&message("a", 10));

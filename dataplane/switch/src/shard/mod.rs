@@ -171,6 +171,11 @@ impl<F: Frame> Shard<F> {
         Ok(())
     }
 
+    /// Lets all link agents announce at once that their ports stop, and nothing after that.
+    pub fn shut_down_agents(&mut self) {
+        self.fabric.shut_down_agents();
+    }
+
     /// Sets whether memory for received frames runs low. While it does, all lossless priorities are paused and
     /// lossy frames are dropped ([`crate::DropReason::MemoryLow`]), because a device without memory loses frames of
     /// either kind before the switch sees them. Lossless frames already on their way are still admitted.

@@ -104,6 +104,8 @@ pub struct Outside {
     pub outbound: Vec<TestFrame>,
     /// Control frames that the hardware took.
     pub control: Vec<ControlFrame>,
+    /// Announcements that the hardware took.
+    pub announcements: Vec<Vec<u8>>,
     /// Data frames that it still takes; `None` for any number.
     pub takes: Option<usize>,
     /// Whether the device reports that memory runs low.
@@ -211,7 +213,8 @@ impl Device for MemoryDevice {
         self.counters.control_sent += 1;
     }
 
-    fn transmit_announcement(&mut self, _frame: &[u8]) {
+    fn transmit_announcement(&mut self, frame: &[u8]) {
+        self.cable.outside().announcements.push(frame.to_vec());
         self.counters.control_sent += 1;
     }
 

@@ -25,6 +25,17 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
+    /// Lets the link agents announce that their ports stop.
+    #[cold]
+    pub fn shut_down_agents(&mut self) {
+        for port in self.announcing.iter() {
+            if let Some(agent) = &mut self.agents[port.index()] {
+                agent.shut_down();
+            }
+            self.changed.insert(port);
+        }
+    }
+
     /// Consumes an LLDPDU, valid or not.
     #[cold]
     pub(super) fn receive_lldp(
