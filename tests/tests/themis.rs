@@ -171,6 +171,22 @@ fn a_flood_of_marked_flows_removes_no_mark_without_a_cnp_and_takes_no_more_than_
 }
 
 #[test]
+fn cnps_that_wait_when_a_reload_turns_themis_off_leave_as_far_as_there_is_room_and_the_others_are_counted() {
+    let connections: Vec<_> = (0..600).map(outward).collect();
+    let mut settings = gateway();
+    settings.ports[A.index()].rate = BitRate::gigabits(1);
+    let mut bench = bench_with(settings, &connections);
+    bench.inject(A, connections.iter().map(|it| it.data(0, 64)));
+    let made = counters(&bench).cnps;
+    bench.install(|it| it.ports[B.index()].themis = None);
+    let lost = bench.shard.ingress_counters(B).lost_notifications;
+    bench.run_dry();
+    let left = cnps(&bench.newly_sent(A)).len() as u64;
+    assert_eq!(left + lost, made);
+    assert!(left >= STORE && lost > 0, "{left} of {made} left: the store of the port was full");
+}
+
+#[test]
 fn data_of_a_flow_whose_receiver_complains_leaves_slowly_until_its_sender_can_have_reacted() {
     let (told, other) = (inward(1), inward(2));
     let mut bench = bench_with(gateway(), &[told, other]);

@@ -140,6 +140,10 @@ pub struct WirePortReport {
     pub device: WireDevice,
     /// The counters of the device.
     pub counters: DeviceReport,
+    /// Notifications to senders that waited in a scheme of the port when a reload turned it off, and for which the ports to
+    /// these senders had no room.
+    #[serde(default)]
+    pub lost_notifications: u64,
     /// The delay that its headroom covers; `None` unless a measured one may set it.
     pub covered_delay: Option<CoveredDelayReport>,
     /// Its PFC, as the neighbour has changed it; `None` unless a neighbour may.

@@ -25,6 +25,8 @@ metrics! {
         Counter "control_frames":
             "Control frames that the gateway generated and sent: PFC, grants, rate feedback, CNPs, direct INT, peer delay, LLDP.",
             each_port(|at| Some(Number(at.port.control_out.frames)));
+        Counter "lost_notifications": "CNPs and other notifications to senders that were lost, by reason.",
+            each_port_by("reason", |at| Some([("scheme_stopped", at.lost_notifications)]));
         Gauge "link_delay_covered" in Nanos: "The delay of the link that headroom covers, where a measured one may set it.",
             each_port(|at| Some(Number(at.covered_delay?.covered_ns)));
         Counter "link_delay_changes": "Measured delays of the link, by what came of them: applied to headroom, or refused.",

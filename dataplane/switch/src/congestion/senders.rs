@@ -102,6 +102,26 @@ impl Senders {
         }
     }
 
+    /// Whether `settings` turn off a scheme that runs, of which [`Senders::waiting`] tells more.
+    pub fn stops_with(&self, settings: &PortSettings) -> bool {
+        (self.limiter.is_some() && settings.lscc.is_none())
+            || (self.themis.is_some() && settings.themis.is_none())
+            || (self.supplement.is_some() && settings.supplement.is_none())
+            || (self.fast_cnps.is_some() && settings.fast_cnp.is_none())
+    }
+
+    /// The number of notifications that wait in the schemes which `settings` turn off.
+    pub fn waiting(&self, settings: &PortSettings) -> u64 {
+        let limiter = self.limiter.as_ref().filter(|_| settings.lscc.is_none());
+        let themis = self.themis.as_ref().filter(|_| settings.themis.is_none());
+        let supplement = self.supplement.as_ref().filter(|_| settings.supplement.is_none());
+        let fast_cnps = self.fast_cnps.as_ref().filter(|_| settings.fast_cnp.is_none());
+        limiter.map_or(0, RateLimiter::waiting)
+            + themis.map_or(0, Gatekeeper::waiting)
+            + supplement.map_or(0, Supplement::waiting)
+            + fast_cnps.map_or(0, FastCnps::waiting)
+    }
+
     /// Prefetches the flows of `frames` that cross this `way`, before they are taken one by one.
     #[inline]
     pub fn look_ahead<'a>(&mut self, way: Way, frames: impl Iterator<Item = &'a [u8]>) {

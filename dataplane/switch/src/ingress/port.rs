@@ -25,6 +25,9 @@ pub struct IngressCounters {
     pub consumed: [Volume; Consumed::COUNT],
     /// Frames that were dropped before admission.
     pub dropped: [[Volume; DropReason::COUNT]; Priority::COUNT],
+    /// Notifications to senders that waited in a scheme of the port when a reload turned it off, and for which the ports to
+    /// these senders had no room.
+    pub lost_notifications: u64,
 }
 
 impl Default for IngressCounters {
@@ -35,6 +38,7 @@ impl Default for IngressCounters {
             answers: Default::default(),
             consumed: Default::default(),
             dropped: [[Volume::default(); DropReason::COUNT]; Priority::COUNT],
+            lost_notifications: 0,
         }
     }
 }

@@ -203,6 +203,11 @@ impl FastCnps {
         }
     }
 
+    /// The number of notifications that wait.
+    pub fn waiting(&self) -> u64 {
+        self.due.len() as u64
+    }
+
     /// Whether notifications wait until a port that has room again calls [`FastCnps::notify`].
     #[inline]
     pub fn is_blocked(&self) -> bool {

@@ -38,7 +38,8 @@ pub struct DirectIntCounters {
     pub replaced: u64,
     /// Packets that kept their telemetry although the sender was due for a direct INT.
     pub kept: u64,
-    /// Direct INTs that were made and not sent: the port to the sender was full, or there is no way.
+    /// Direct INTs that were made and not sent: the port to the sender was full, there is no way, or a
+    /// reload turned them off.
     pub lost: u64,
 }
 
@@ -151,6 +152,11 @@ impl DirectInt {
     #[inline]
     pub fn waits(&self) -> bool {
         !self.waiting.is_empty()
+    }
+
+    /// The number of direct INTs that wait.
+    pub fn waiting(&self) -> u64 {
+        self.waiting.len() as u64
     }
 
     /// Gives out the direct INTs that wait, as long as `send` takes them. Returns the time to go on, if a port asks for

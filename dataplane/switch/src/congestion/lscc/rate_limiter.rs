@@ -150,7 +150,10 @@ impl RateLimiter {
     pub fn configure(&mut self, settings: &Lscc, rate: BitRate, spare: &mut Self) {
         match (Self::direct_int(settings, rate), &mut self.direct_int) {
             (Some((interval, link)), Some(direct_int)) => direct_int.configure(interval, link),
-            (_, direct_int) => core::mem::swap(direct_int, &mut spare.direct_int),
+            (_, direct_int) => {
+                self.counters.direct_int.lost += direct_int.as_ref().map_or(0, DirectInt::waiting);
+                core::mem::swap(direct_int, &mut spare.direct_int);
+            }
         }
         self.advertised.configure(settings);
         self.advanced = None;
@@ -162,9 +165,7 @@ impl RateLimiter {
     /// Adapts to an exchanged table of flows: the entries of `spare`, which are empty, replace those for the former
     /// slots. Flows that were to be notified are lost and counted, because marks may have been removed for them.
     pub fn exchange_flows(&mut self, spare: &mut Self) {
-        let congested = self.queue.bytes() > self.settings.reference;
-        let listed = if congested { self.list.slots.len() } else { 0 };
-        self.counters.not_notified += (self.due.slots.len() + listed) as u64;
+        self.counters.not_notified += self.to_notify();
         core::mem::swap(&mut self.states, &mut spare.states);
         if let (Some(direct_int), Some(spare)) = (&mut self.direct_int, &mut spare.direct_int) {
             direct_int.exchange_flows(spare);
@@ -172,6 +173,18 @@ impl RateLimiter {
         core::mem::swap(&mut self.list, &mut spare.list);
         core::mem::swap(&mut self.due, &mut spare.due);
         (self.ends, self.blocked) = (Nanos::NEVER, None);
+    }
+
+    /// The number of flows that are to be notified, now or if the pseudo-queue is as long at the end of the interval.
+    fn to_notify(&self) -> u64 {
+        let congested = self.queue.bytes() > self.settings.reference;
+        let listed = if congested { self.list.slots.len() } else { 0 };
+        (self.due.slots.len() + listed) as u64
+    }
+
+    /// The number of notifications that wait, or would be due at the end of the interval.
+    pub fn waiting(&self) -> u64 {
+        self.to_notify() + self.direct_int.as_ref().map_or(0, DirectInt::waiting)
     }
 
     /// Prefetches the entry of a flow that [`RateLimiter::send`] will read.

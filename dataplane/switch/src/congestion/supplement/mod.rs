@@ -143,6 +143,11 @@ impl Supplement {
         self.blocked.unwrap_or_else(|| self.agenda.deadline())
     }
 
+    /// The most CNPs that may wait: those to all flows that are followed, while a port has no room for the next one.
+    pub fn waiting(&self) -> u64 {
+        self.blocked.map_or(0, |_| self.agenda.listed())
+    }
+
     /// Whether notifications wait until a port that has room again calls [`Supplement::notify`].
     #[inline]
     pub fn is_blocked(&self) -> bool {

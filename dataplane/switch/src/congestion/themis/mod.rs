@@ -282,6 +282,11 @@ impl Gatekeeper {
         }
     }
 
+    /// The number of CNPs that wait.
+    pub fn waiting(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+
     /// Whether CNPs wait until a port that has room again calls [`Gatekeeper::notify`].
     #[inline]
     pub fn is_blocked(&self) -> bool {

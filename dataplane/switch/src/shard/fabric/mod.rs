@@ -208,6 +208,7 @@ impl<F: Frame> Fabric<F> {
         for port in self.owned.iter() {
             self.ingress[port.index()].configure(now, new, &self.ledger, &mut self.pools);
         }
+        self.empty_schemes(now, old, new);
         self.configure_senders(new, spare);
         self.listen(now);
         self.configure_meters(new);
@@ -235,6 +236,8 @@ impl<F: Frame> Fabric<F> {
                 || self.announcing.contains(*port)
                 || self.ingress[port.index()].scheme.acts()
                 || self.egress[port.index()].acts()
+                // They wait since before the last scheme that notifies senders was turned off.
+                || !self.egress[port.index()].notifications.is_empty()
         };
         self.steered = self.owned.iter().filter(steers).collect();
         self.equipped = self.owned.iter().filter(is_equipped).collect();

@@ -16,6 +16,8 @@ use crate::queue::Queued;
 use crate::reason::{Consumed, DropReason};
 use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
 
+/// The most calls that empty the schemes of a port which a reload turns off, so that the turn stays short.
+const LAST_CALLS: usize = 8;
 /// The most notifications handed to another shard at once.
 const HANDED_OVER_AT_ONCE: u64 = 16;
 
@@ -34,6 +36,24 @@ impl<F: Frame> Fabric<F> {
                 Some(_) => self.notifying.insert(port),
                 None => self.notifying.remove(port),
             }
+        }
+    }
+
+    /// Lets the notifications leave that wait in schemes which `new` turns off, as far as the ports to their senders have
+    /// room, and counts the others.
+    pub(super) fn empty_schemes(&mut self, now: Nanos, old: &Program, new: &Program) {
+        for port in self.notifying.iter() {
+            let settings = new.port(port);
+            for _ in 0..LAST_CALLS {
+                let Some(senders) = self.senders[port.index()].as_ref() else { break };
+                if !senders.stops_with(settings) || senders.waiting(settings) == 0 || senders.deadline() > now
+                {
+                    break;
+                }
+                self.notify(now, port, old);
+            }
+            let lost = self.senders[port.index()].as_ref().map_or(0, |it| it.waiting(settings));
+            self.ingress[port.index()].counters.lost_notifications += lost;
         }
     }
 
