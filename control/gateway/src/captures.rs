@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::Sender;
 
 use config::Gateway;
+use dpdk::ResidentMemory;
 use units::PortId;
 use wire::roce::QueuePair;
 use worker::{CaptureFilter, FrameClass, TapReader, tap};
@@ -72,7 +73,7 @@ impl Captures {
         let mut readers: Vec<TapReader> = Vec::new();
         let mut taps = Vec::new();
         for (port, filter) in ports.iter().zip(filters) {
-            let (tap, reader) = tap(filter, buffers, request.snap_bytes);
+            let (tap, reader) = ResidentMemory::around(|| tap(filter, buffers, request.snap_bytes));
             self.at[port.index()] = Some(Ongoing { number, ended: false });
             readers.push(reader);
             taps.push((*port, Some(tap)));

@@ -184,7 +184,7 @@ impl<L: Line> Control<L> {
 
     /// Makes all workers change to `gateway`, for this `reason`.
     fn put_in_force(&mut self, gateway: Gateway, reason: &'static str) {
-        for core in self.crew.install(&gateway.program) {
+        for core in self.crew.install(&gateway.program, &self.gateway.program) {
             tracing::warn!(
                 "the worker on core {core} is stalled and will apply the configuration when it resumes"
             );

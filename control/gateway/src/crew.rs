@@ -7,7 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use config::Gateway;
-use switch::{Program, Successor};
+use dpdk::ResidentMemory;
+use switch::{ForwardingSettings, Program, Successor};
 use units::{Interval, PortId};
 use worker::{Command, Controls, Inspection, Monitor, Reply, Stage, Tap};
 
@@ -51,9 +52,12 @@ impl Member {
         self.controls.send(command).is_ok()
     }
 
-    /// Installs `program`; if its mailbox is full, as soon as there is room.
-    fn tell_program(&mut self, program: Arc<Program>) -> bool {
-        let told = self.tell(Command::Install(Box::new(Successor::new(program.clone()))));
+    /// Installs `program`; if its mailbox is full, as soon as there is room. Tables that are `resized` will be used, so they
+    /// are touched here; others only take the place of memory.
+    fn tell_program(&mut self, program: Arc<Program>, resized: bool) -> bool {
+        let make = || Box::new(Successor::new(program.clone()));
+        let successor = if resized { ResidentMemory::around(make) } else { make() };
+        let told = self.tell(Command::Install(successor));
         self.untold = (!told).then_some(program);
         told
     }
@@ -149,7 +153,7 @@ impl Crew {
         for member in &mut self.members {
             member.catch_up();
             if let Some(program) = member.untold.take()
-                && member.tell_program(program)
+                && member.tell_program(program, true)
             {
                 member.overdue += 1;
             }
@@ -264,13 +268,14 @@ impl Crew {
         seen
     }
 
-    /// Puts `program` in force, at each worker between two bursts, and drops the old one here. Returns the
+    /// Puts `program` in force, at each worker between two bursts, and drops the one `before` here. Returns the
     /// cores of stalled workers, which will follow when they resume.
-    pub fn install(&mut self, program: &Arc<Program>) -> Vec<usize> {
+    pub fn install(&mut self, program: &Arc<Program>, before: &Program) -> Vec<usize> {
         let deadline = Instant::now() + self.patience;
+        let resized = tables(program) != tables(before);
         // Send all commands before waiting, so that workers change at about the same time.
         let told: Vec<bool> =
-            self.members.iter_mut().map(|member| member.tell_program(program.clone())).collect();
+            self.members.iter_mut().map(|member| member.tell_program(program.clone(), resized)).collect();
         let mut behind = Vec::new();
         for (member, told) in self.members.iter_mut().zip(told) {
             match if told { wait(member, deadline) } else { None } {
@@ -315,6 +320,17 @@ impl Crew {
             }
         }
     }
+}
+
+/// What makes a worker exchange tables: sizes, and how long flows are kept.
+fn tables(program: &Program) -> impl PartialEq {
+    let settings = program.settings();
+    let flows = settings.ports.iter().map(|port| port.flows().map(|flows| (flows.capacity, flows.ageing)));
+    let bridge = match &settings.forwarding {
+        ForwardingSettings::Bridge(bridge) => Some(bridge.capacity),
+        _ => None,
+    };
+    (flows.collect::<Vec<_>>(), bridge)
 }
 
 /// Waits for an answer until `deadline`; after that it is overdue.
@@ -475,11 +491,11 @@ pub(crate) mod tests {
             crew.patience = Duration::from_millis(1);
             crew.inspect();
             crew.clear_watermarks();
-            crew.install(&old);
+            crew.install(&old, &old);
         }
         assert!(crew.members[0].overdue < 20);
         let new = program("8MiB");
-        assert!(crew.install(&new).contains(&0));
+        assert!(crew.install(&new, &old).contains(&0));
         one.go_on();
         // One reference here and one in each worker.
         while Arc::strong_count(&new) < 3 || Arc::strong_count(&old) > 1 {

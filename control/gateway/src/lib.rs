@@ -68,6 +68,8 @@ mod testing;
 #[cfg(feature = "dpdk")]
 pub use control::Ended;
 #[cfg(feature = "dpdk")]
+pub use dpdk::ResidentMemory;
+#[cfg(feature = "dpdk")]
 pub use run_error::RunError;
 #[cfg(feature = "dpdk")]
 pub use start::{Options, run};

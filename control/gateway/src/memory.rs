@@ -14,6 +14,8 @@ use crate::RunError;
 const OWN: Bytes = Bytes(64 << 20);
 /// A page of ordinary memory.
 const PAGE: u64 = 4_096;
+/// The kernel's word on transparent huge pages.
+const TRANSPARENT: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 /// Free mbufs in the cache of each worker.
 const CACHE: u32 = 256;
 
@@ -93,10 +95,13 @@ impl Buffers {
     /// Reports their use.
     pub fn report(&self) -> MemoryReport {
         let pools = [&self.data, &self.control];
+        let Resident { all, huge } = Resident::now();
         MemoryReport {
             mbufs: pools.iter().map(|pool| u64::from(pool.mbufs())).sum(),
             mbufs_in_use: pools.iter().map(|pool| u64::from(pool.in_use())).sum(),
             size_bytes: self.size.0,
+            resident_bytes: all.0,
+            huge_page_bytes: huge.0,
         }
     }
 
@@ -115,5 +120,58 @@ impl Buffers {
         let data = pool("data", sum.mbufs(), sum.data_room())?;
         let control = pool("control", sum.control_mbufs(), sum.control_room())?;
         Ok(Self { data, control, size: sum.total() })
+    }
+}
+
+/// Memory of the process that belongs to no file: tables of the switch, and whatever else it allocates. Packet buffers belong
+/// to files, in hugepages and in ordinary memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resident {
+    /// All of it.
+    pub all: Bytes,
+    /// The part on transparent huge pages.
+    pub huge: Bytes,
+}
+
+impl Resident {
+    /// That of this process; zero if the kernel does not report it.
+    pub fn now() -> Self {
+        Self::of(&fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default())
+    }
+
+    /// Reads the sums of a process.
+    fn of(sums: &str) -> Self {
+        let kibibytes = |name: &str| {
+            let line = sums.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+            line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
+        };
+        let bytes = |name| Bytes(kibibytes(name).unwrap_or(0) << 10);
+        Self { all: bytes("Anonymous"), huge: bytes("AnonHugePages") }
+    }
+}
+
+/// Logs what memory the tables of the switch have got.
+pub fn introduce() {
+    let Resident { all, huge } = Resident::now();
+    let none = fs::read_to_string(TRANSPARENT).is_ok_and(|modes| modes.contains("[never]"));
+    let why = if none { format!(" ({TRANSPARENT} is \"never\")") } else { String::new() };
+    tracing::info!("tables and the rest of the process: {all}, {huge} on huge pages{why}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn huge_pages_are_a_part_of_the_memory_of_no_file() {
+        let sums = "7f00-7fff ---p 00000000 00:00 0    [rollup]\nRss:      200 kB\nAnonymous:     96 kB\n\
+                    LazyFree:   0 kB\nAnonHugePages:    64 kB\nShmemPmdMapped:    0 kB\n";
+        assert_eq!(Resident::of(sums), Resident { all: Bytes(96 << 10), huge: Bytes(64 << 10) });
+        assert_eq!(Resident::of(""), Resident::default());
+    }
+
+    #[test]
+    fn the_kernel_reports_the_memory_of_this_process() {
+        assert!(Resident::now().all > Bytes(0));
     }
 }

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use config::runtime::{self, DeviceKind, PfcFrames};
 use config::{Gateway, MemorySum};
-use dpdk::{Eal, Opened, PfcPassage, Port, PortSettings, Tsc};
+use dpdk::{Eal, Opened, PfcPassage, Port, PortSettings, ResidentMemory, Tsc};
 use switch::{HashKey, Ledger, Shard, ShardId};
 use telemetry::ReloadsReport;
 use units::PortId;
@@ -83,7 +83,8 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let configured = gateway;
     let (gateway, lateness) = test_lateness(&configured, &cores)?;
     let plan = Plan { gateway: &gateway, cores: &cores, memory: &sum, clock, eal: &eal, privileges };
-    let (ledger, members, inlets) = plan.start(devices)?;
+    let (ledger, members, inlets) = ResidentMemory::around(|| plan.start(devices))?;
+    memory::introduce();
     let ports = lines.len();
     let names: Vec<_> = gateway.port_names().map(str::to_owned).collect();
     let journal = Journal::new(names.clone(), inlets, gateway.runtime.control.events);
@@ -308,7 +309,9 @@ impl Plan<'_> {
         let exchanges = exchanges(by_core.len() as u16);
         let (mut members, mut inlets) = (Vec::new(), Vec::new());
         for ((core, devices), exchange) in by_core.into_iter().zip(exchanges) {
-            let shard = Shard::new(shard_of[&core], program.clone(), ledger.clone(), owners.clone());
+            let (id, program, ledger, owners) =
+                (shard_of[&core], program.clone(), ledger.clone(), owners.clone());
+            let shard = move || Shard::new(id, program, ledger, owners);
             let records = self.gateway.runtime.control.events > 0;
             let (outlet, inlet) = records.then(worker::event_ring).unzip();
             inlets.extend(inlet.map(|inlet| (core, inlet)));
@@ -317,8 +320,8 @@ impl Plan<'_> {
         Ok((ledger, members, inlets))
     }
 
-    /// The emulated link of a port, sized to its reserved memory.
-    fn emulated(&self, port: PortId) -> Option<DelayLine<dpdk::Mbuf>> {
+    /// The settings of a port's emulated link, and its size by the reserved memory.
+    fn emulated(&self, port: PortId) -> Option<(EmulationSettings, Capacity)> {
         let emulation = self.gateway.runtime.emulations[port.index()].as_ref()?;
         let on_link = self.memory.on_link(port)?;
         let capacity = Capacity { frames: on_link.data as usize, data: on_link.bytes };
@@ -334,15 +337,16 @@ impl Plan<'_> {
             // Different for each port, or all links would lose the same frames.
             seed: program.seed ^ u64::from(port.0),
         };
-        Some(DelayLine::new(&settings, capacity))
+        Some((settings, capacity))
     }
 
-    /// Starts the worker of one core.
+    /// Starts the worker of one core, and returns once it has its tables. It makes them itself, with `shard`, so that their
+    /// memory is that of its NUMA node.
     fn employ(
         &self,
         core: usize,
         devices: Vec<(PortId, WireDevice)>,
-        shard: Shard<dpdk::Mbuf>,
+        shard: impl FnOnce() -> Shard<dpdk::Mbuf> + Send + 'static,
         exchange: Exchange<dpdk::Mbuf>,
         events: Option<EventOutlet>,
     ) -> Result<Member, RunError> {
@@ -357,6 +361,7 @@ impl Plan<'_> {
         };
         let (clock, eal, pulse) = (self.clock, self.eal.clone(), monitor.clone());
         let privileges = self.privileges.clone();
+        let (making, made) = channel::<()>();
         let thread = crew::spawn(core, move || {
             privileges.renounce();
             if !worker::pin(core) {
@@ -368,16 +373,23 @@ impl Plan<'_> {
                     "the worker on core {core} has no packet buffer cache and runs slower: {error}"
                 );
             }
-            let worker = Worker::new(clock, shard, devices, exchange, mailbox, pulse);
-            let worker = worker.while_idle(idle);
-            let worker = match events {
-                Some(outlet) => worker.with_events(outlet),
-                None => worker,
-            };
-            let links = links.into_iter();
-            links.fold(worker, |worker, (port, line)| worker.emulate(port, line)).run();
+            let mut worker = ResidentMemory::around(|| {
+                let worker = Worker::new(clock, shard(), devices, exchange, mailbox, pulse);
+                let worker = worker.while_idle(idle);
+                let worker = match events {
+                    Some(outlet) => worker.with_events(outlet),
+                    None => worker,
+                };
+                links.into_iter().fold(worker, |worker, (port, (settings, capacity))| {
+                    worker.emulate(port, DelayLine::new(&settings, capacity))
+                })
+            });
+            drop(making);
+            worker.run();
         });
         let thread = thread.map_err(|source| RunError::Thread { core, source })?;
+        // Nothing is sent: the other end goes away when the tables are made, or with the thread.
+        let _ = made.recv();
         Ok(Member::new(core, ports, monitor, controls, thread))
     }
 }

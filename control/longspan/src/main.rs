@@ -27,6 +27,11 @@ use failure::Failure;
 use std::process::ExitCode;
 use telemetry::View;
 
+/// The allocator, which [`gateway::run`] makes touch what it allocates.
+#[cfg(feature = "dpdk")]
+#[global_allocator]
+static MEMORY: gateway::ResidentMemory = gateway::ResidentMemory;
+
 fn main() -> ExitCode {
     let outcome = match Cli::try_parse() {
         Ok(Cli { command: Command::Check(args) }) => check::run(&args),

@@ -119,7 +119,7 @@ pub struct StageReport {
     pub port: Option<String>,
 }
 
-/// The packet pools of all devices, added up.
+/// The packet pools of all devices, added up, and the other memory of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryReport {
     /// Packet buffers.
@@ -128,6 +128,13 @@ pub struct MemoryReport {
     pub mbufs_in_use: u64,
     /// Memory of all packet buffers, in bytes.
     pub size_bytes: u64,
+    /// Memory of the process that belongs to no file, in bytes: the tables of the switch, and whatever else it allocates.
+    /// Packet buffers are not in it.
+    #[serde(default)]
+    pub resident_bytes: u64,
+    /// The part of it that is on transparent huge pages, in bytes.
+    #[serde(default)]
+    pub huge_page_bytes: u64,
 }
 
 /// One port on the wire.

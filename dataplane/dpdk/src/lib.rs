@@ -58,6 +58,8 @@ mod port;
 mod port_settings;
 #[expect(unsafe_code, reason = "hands arrays of mbufs to DPDK")]
 mod queue;
+#[expect(unsafe_code, reason = "is an allocator")]
+mod resident;
 #[expect(unsafe_code, reason = "calls DPDK")]
 mod runtime;
 mod runtime_directory;
@@ -77,5 +79,6 @@ pub use pool::{Pool, PoolError, PoolSettings};
 pub use port::{Link, Opened, Port, PortStatistics};
 pub use port_settings::PortSettings;
 pub use queue::{BURST, RxQueue, TxQueue};
+pub use resident::ResidentMemory;
 pub use threads::{renounce_capabilities, renounce_capabilities_of_other_threads};
 pub use tsc::{CalibrationError, Sample, Tsc};

@@ -3,13 +3,18 @@
 use super::shown::Shown;
 use crate::runtime::{PerFrame, ProfileReport};
 use crate::snapshot::{Snapshot, WorkerReport};
-use crate::table::{Columns, Table, duration, section, thousands};
+use crate::table::{Columns, Table, bytes, duration, section, thousands};
 
 pub fn write(page: &mut String, shown: &Shown<'_>) {
     let Snapshot { version, tsc_hz, .. } = shown.snapshot;
     if *tsc_hz == 0 {
         page.push_str(&format!("The gateway runs Longspan {version}, which keeps no run-time profile.\n"));
         return;
+    }
+    let memory = &shown.snapshot.memory;
+    if !shown.filtered && memory.resident_bytes > 0 {
+        let (resident, huge) = (bytes(memory.resident_bytes), bytes(memory.huge_page_bytes));
+        page.push_str(&format!("Tables and the rest of the process: {resident}, {huge} on huge pages\n"));
     }
     let workers: Vec<_> = shown.workers().collect();
     write_profiles(page, shown, &workers, |worker| worker.runtime.interval.as_ref(), "in ");

@@ -408,6 +408,15 @@ pub fn snapshot_at_rest() -> Snapshot {
     serde_json::from_value(json).unwrap()
 }
 
+/// Buffers and tables of the gateway.
+const MEMORY: MemoryReport = MemoryReport {
+    mbufs: 65_536,
+    mbufs_in_use: 4_203,
+    size_bytes: 160_000_000,
+    resident_bytes: 24_576_000,
+    huge_page_bytes: 20_971_520,
+};
+
 /// The snapshot of a gateway with two workers that share one shard for want of a second.
 fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snapshot {
     let mut inspections = [Inspection::default(), Inspection::default()];
@@ -461,7 +470,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         reloads: ReloadsReport { applied: 3, refused: 1 },
         covered_delays: vec![None, Some(COVERED)],
         negotiated: vec![None, negotiated(gateway)],
-        memory: MemoryReport { mbufs: 65_536, mbufs_in_use: 4_203, size_bytes: 160_000_000 },
+        memory: MEMORY,
         ledger: shard.ledger(),
         // The one of the second port first: the ports are put in order.
         workers: vec![worker(3, Stage::Egress(LH0), lh0), worker(2, Stage::Idle, dc0)],
