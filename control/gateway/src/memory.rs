@@ -92,10 +92,10 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Reports their use.
-    pub fn report(&self) -> MemoryReport {
+    /// Reports their use, and the `resident` memory of the process, which takes the kernel too long to be asked for each report.
+    pub fn report(&self, resident: Resident) -> MemoryReport {
         let pools = [&self.data, &self.control];
-        let Resident { all, huge } = Resident::now();
+        let Resident { all, huge } = resident;
         MemoryReport {
             mbufs: pools.iter().map(|pool| u64::from(pool.mbufs())).sum(),
             mbufs_in_use: pools.iter().map(|pool| u64::from(pool.in_use())).sum(),
@@ -150,12 +150,13 @@ impl Resident {
     }
 }
 
-/// Logs what memory the tables of the switch have got.
-pub fn introduce() {
-    let Resident { all, huge } = Resident::now();
+/// Logs what memory the tables of the switch have got, and returns it.
+pub fn introduce() -> Resident {
+    let resident @ Resident { all, huge } = Resident::now();
     let none = fs::read_to_string(TRANSPARENT).is_ok_and(|modes| modes.contains("[never]"));
     let why = if none { format!(" ({TRANSPARENT} is \"never\")") } else { String::new() };
     tracing::info!("tables and the rest of the process: {all}, {huge} on huge pages{why}");
+    resident
 }
 
 #[cfg(test)]

@@ -84,9 +84,8 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let (gateway, lateness) = test_lateness(&configured, &cores)?;
     let plan = Plan { gateway: &gateway, cores: &cores, memory: &sum, clock, eal: &eal, privileges };
     let (ledger, members, inlets) = ResidentMemory::around(|| plan.start(devices))?;
-    memory::introduce();
-    let ports = lines.len();
-    let names: Vec<_> = gateway.port_names().map(str::to_owned).collect();
+    let resident = memory::introduce();
+    let (ports, names) = (lines.len(), gateway.port_names().map(str::to_owned).collect::<Vec<_>>());
     let journal = Journal::new(names.clone(), inlets, gateway.runtime.control.events);
     let patience = Duration::from_nanos(gateway.runtime.control.stall.0);
     let crew = Crew::new(members, names, patience);
@@ -107,7 +106,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         crew,
         lines,
         ledger,
-        memory: Box::new(move || buffers.report()),
+        memory: Box::new(move || buffers.report(resident)),
         events,
         started: unix_time(),
         tsc_hz: clock.0.ticks_per_second(),

@@ -128,7 +128,7 @@ pub struct MemoryReport {
     pub mbufs_in_use: u64,
     /// Memory of all packet buffers, in bytes.
     pub size_bytes: u64,
-    /// Memory of the process that belongs to no file, in bytes: the tables of the switch, and whatever else it allocates.
+    /// Memory of the process at its start that belongs to no file, in bytes: the tables of the switch, and whatever else it allocates.
     /// Packet buffers are not in it.
     #[serde(default)]
     pub resident_bytes: u64,

@@ -50,7 +50,7 @@ metrics! {
         Gauge "mbufs_in_use": "Packet buffers that hold a frame or wait in a receive ring.",
             of_gateway(|it| it.memory.mbufs_in_use);
         Gauge "mbuf_memory" in Bytes: "Memory used by all packet buffers.", of_gateway(|it| it.memory.size_bytes);
-        Gauge "resident_memory" in Bytes: "Memory for tables and the rest of the process, without packet buffers, by kind of page.",
+        Gauge "resident_memory" in Bytes: "Memory for tables and the rest of the process at its start, without packet buffers, by kind of page.",
             of_gateway_by("pages", |it| {
                 let huge = it.memory.huge_page_bytes;
                 [("huge", huge), ("ordinary", it.memory.resident_bytes.saturating_sub(huge))]
