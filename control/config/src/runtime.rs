@@ -100,6 +100,8 @@ pub struct Control {
     pub group: Option<String>,
     /// `metrics`: the address that serves `/metrics` to Prometheus; `None` serves none.
     pub metrics: Option<SocketAddr>,
+    /// `dpdk_telemetry`: whether there is a DPDK telemetry socket with the figures of the gateway; default `false`.
+    pub dpdk_telemetry: bool,
     /// `stall`: a worker that ends no turn for this long is reported; default 100 ms.
     pub stall: Interval,
     /// `drain`: how long frames may still leave after SIGTERM; default 1 s.
@@ -189,6 +191,7 @@ pub(crate) fn control(decl: &ControlDecl, name: &str, problems: &Problems<'_>) -
         mode: decl.mode().0,
         group: decl.group.as_ref().map(|group| group.value.0.clone()),
         metrics,
+        dpdk_telemetry: decl.dpdk_telemetry(),
         stall: decl.stall(),
         drain: decl.drain(),
         repeat: decl.repeat(),
@@ -203,6 +206,7 @@ pub(crate) fn control_in_force(control: &Control) -> ControlDecl {
         mode: at(Permissions(control.mode)),
         group: control.group.clone().and_then(|group| at(Account(group))),
         metrics: at(control.metrics),
+        dpdk_telemetry: at(control.dpdk_telemetry),
         stall: at(control.stall),
         drain: at(control.drain),
         repeat: at(control.repeat),

@@ -1,7 +1,9 @@
 //! Events for the control thread.
 
 use crate::socket::{CaptureRequest, CaptureSession, EventsRequest, Request, Response, Subscription};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+use telemetry::Snapshot;
 
 /// An event for the control thread.
 #[derive(Debug)]
@@ -18,4 +20,14 @@ pub enum Event {
     Capture(CaptureRequest, Sender<Result<CaptureSession, Response>>),
     /// The capture with this number has ended.
     EndCapture(u64),
+}
+
+/// The state of the gateway, by its control thread; `None` if that ends, or does not answer within `patience`.
+pub fn snapshot(events: &Sender<Event>, patience: Duration) -> Option<Box<Snapshot>> {
+    let (answer, answered) = channel();
+    events.send(Event::Request(Request::Show, answer)).ok()?;
+    match answered.recv_timeout(patience) {
+        Ok(Response::Shown(snapshot)) => Some(snapshot),
+        _ => None,
+    }
 }

@@ -24,6 +24,8 @@ mod crew;
 #[cfg(feature = "dpdk")]
 mod device;
 #[cfg(feature = "dpdk")]
+mod dpdk_telemetry;
+#[cfg(feature = "dpdk")]
 mod event;
 #[cfg(feature = "dpdk")]
 mod journal;
@@ -60,6 +62,8 @@ mod run_error;
 #[cfg(feature = "dpdk")]
 mod signals;
 pub mod socket;
+#[cfg(feature = "dpdk")]
+mod socket_file;
 #[cfg(feature = "dpdk")]
 mod start;
 #[cfg(all(test, feature = "dpdk"))]

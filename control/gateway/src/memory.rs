@@ -65,8 +65,8 @@ fn options(gateway: &Gateway, memory: Memory) -> EalOptions {
     EalOptions {
         memory,
         pci: cards.collect(),
-        // DPDK's own telemetry socket is for operators of NICs.
-        telemetry: matches!(memory, Memory::Hugepages(_)),
+        // DPDK's own telemetry socket is for operators of NICs, and for the gateway's, which passes commands on to it.
+        telemetry: matches!(memory, Memory::Hugepages(_)) || gateway.runtime.control.dpdk_telemetry,
         extra: dpdk.arguments.clone(),
         ..EalOptions::new(&dpdk.file_prefix)
     }

@@ -9,15 +9,14 @@
 use core::net::SocketAddr;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
 use rustix::net::sockopt::set_tcp_user_timeout;
 
 use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
-use crate::event::Event;
-use crate::socket::{Request, Response};
+use crate::event::{Event, snapshot};
 
 /// Prometheus uses one connection at a time, and there are rarely more than two instances.
 const LIMITS: Limits =
@@ -148,15 +147,13 @@ fn asked_for(head: &[u8]) -> Option<(&str, &str)> {
 }
 
 fn scrape(events: &Sender<Event>, patience: Duration) -> Answer {
-    let (answer, answered) = channel();
-    let asked = events.send(Event::Request(Request::Show, answer)).ok();
-    match asked.and_then(|()| answered.recv_timeout(patience).ok()) {
-        Some(Response::Shown(snapshot)) => Answer {
+    match snapshot(events, patience) {
+        Some(snapshot) => Answer {
             status: 200,
             content_type: telemetry::metrics::CONTENT_TYPE,
             body: telemetry::metrics::encode(&snapshot),
         },
-        _ => Answer::plain(503, "the gateway did not answer in time\n"),
+        None => Answer::plain(503, "the gateway did not answer in time\n"),
     }
 }
 
@@ -164,7 +161,7 @@ fn scrape(events: &Sender<Event>, patience: Duration) -> Answer {
 mod tests {
     use super::*;
     use rustix::net::sockopt::tcp_user_timeout;
-    use std::sync::mpsc::Receiver;
+    use std::sync::mpsc::{Receiver, channel};
 
     /// Long enough for any reader that sends a request.
     const PATIENT: Limits = Limits { patience: Duration::from_secs(60), ..LIMITS };

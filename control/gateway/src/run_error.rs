@@ -7,7 +7,7 @@ use dpdk::{CalibrationError, EalError, PoolError};
 use crate::cores::CoreError;
 use crate::metrics::MetricsError;
 use crate::privileges::PrivilegesError;
-use crate::socket::ServerError;
+use crate::socket_file::SocketFileError;
 
 /// Why a gateway does not run.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +23,10 @@ pub enum RunError {
     Seed(String),
     /// The control socket cannot be created.
     #[error("control.socket: {0}")]
-    Socket(#[from] ServerError),
+    Socket(SocketFileError),
+    /// The DPDK telemetry socket cannot be created.
+    #[error("control.dpdk_telemetry: {0}")]
+    Telemetry(SocketFileError),
     /// The group of the control socket does not exist.
     #[error("control.group: {0}: {1}")]
     Group(String, String),

@@ -1,7 +1,7 @@
 //! Turns signals into events. A second termination signal ends the process at once.
 
 use crate::event::Event;
-use crate::socket::SocketFile;
+use crate::socket_file::SocketFile;
 use core::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;

@@ -3,9 +3,10 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
 use config::runtime::{self, DeviceKind, PfcFrames};
@@ -26,6 +27,7 @@ use crate::control::{Control, Ended, unix_time};
 use crate::cores;
 use crate::crew::{self, Crew, Member};
 use crate::device::{Supply, WireDevice};
+use crate::dpdk_telemetry::DpdkTelemetry;
 use crate::event::Event;
 use crate::journal::Journal;
 use crate::lateness::{self, Lateness};
@@ -36,7 +38,8 @@ use crate::look::Looks;
 use crate::memory::{self, Buffers};
 use crate::privileges::{self, Privileges};
 use crate::signals::{self, Leftover};
-use crate::socket::{Access, Server};
+use crate::socket::Server;
+use crate::socket_file::Access;
 use crate::{RunError, memif, metrics, notify, reload};
 
 /// The options of `longspan run`.
@@ -64,13 +67,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let leftover = Leftover::default();
     signals::hear(sender.clone(), leftover.clone()).map_err(RunError::Signals)?;
     let (gateway, drawn_seed, hash_key) = seeded(gateway)?;
-    let control = &gateway.runtime.control;
-    let socket = Server::start(&control.socket, access(control)?, sender.clone())?;
-    // It is still empty, so this cannot fail.
-    let _ = leftover.set(socket.file());
-    if let Some(address) = control.metrics {
-        metrics::serve(address, sender.clone())?;
-    }
+    let sockets = Sockets::open(&gateway, &sender, &leftover)?;
     let sum = gateway.memory().ok_or_else(|| RunError::NoDevice(without_device(&gateway)))?;
     let (cores, claims) = assign_cores(&gateway)?;
     let eal = memory::start_dpdk(&gateway, &sum)?;
@@ -78,7 +75,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let (lines, devices) = open_all(&eal, &gateway, &buffers, &sum, &events)?;
     doubt_counter();
     let clock = WireClock(Tsc::calibrate(CALIBRATION)?);
-    privileges.give_up(&gateway, &options.path, &socket)?;
+    privileges.give_up(&gateway, &options.path, |uid, gid| sockets.hand_over(uid, gid))?;
     let privileges = Arc::new(privileges);
     let configured = gateway;
     let (gateway, lateness) = test_lateness(&configured, &cores)?;
@@ -117,7 +114,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         captures: Captures::new(ports, sender),
     };
     let ended = control.run();
-    drop((socket, claims));
+    drop((sockets, claims));
     Ok(ended)
 }
 
@@ -139,6 +136,50 @@ fn access(control: &runtime::Control) -> Result<Access, RunError> {
         found.ok_or_else(|| RunError::Group(name.clone(), "there is no such group on this machine".into()))
     };
     Ok(Access { mode: control.mode, group: control.group.as_ref().map(find).transpose()? })
+}
+
+/// The sockets that go with the gateway.
+struct Sockets {
+    control: Server,
+    telemetry: Option<DpdkTelemetry>,
+}
+
+impl Sockets {
+    /// Opens these, and the port of the metrics.
+    fn open(gateway: &Gateway, events: &Sender<Event>, leftover: &Leftover) -> Result<Self, RunError> {
+        let settings = &gateway.runtime.control;
+        let access = access(settings)?;
+        let control = Server::start(&settings.socket, access, events.clone()).map_err(RunError::Socket)?;
+        // It is still empty, so this cannot fail.
+        let _ = leftover.set(control.file());
+        let telemetry = start_telemetry(gateway, access, events)?;
+        if let Some(address) = settings.metrics {
+            metrics::serve(address, events.clone())?;
+        }
+        Ok(Self { control, telemetry })
+    }
+
+    /// Gives their files to the user that the process switches to.
+    fn hand_over(&self, uid: u32, gid: u32) -> io::Result<()> {
+        self.control.hand_over(uid, gid)?;
+        self.telemetry.as_ref().map_or(Ok(()), |telemetry| telemetry.hand_over(uid, gid))
+    }
+}
+
+/// The DPDK telemetry socket, if the gateway has one.
+fn start_telemetry(
+    gateway: &Gateway,
+    access: Access,
+    events: &Sender<Event>,
+) -> Result<Option<DpdkTelemetry>, RunError> {
+    if !gateway.runtime.control.dpdk_telemetry {
+        return Ok(None);
+    }
+    // DPDK reports why its directory cannot be made.
+    let Some(directory) = dpdk::claim_runtime_directory(&gateway.runtime.dpdk.file_prefix) else {
+        return Ok(None);
+    };
+    DpdkTelemetry::start(&directory, access, events.clone()).map(Some).map_err(RunError::Telemetry)
 }
 
 /// Warns if, according to the kernel, the time stamp counter may change its rate or stop.

@@ -4,6 +4,7 @@
 //! [`Observation`], into plain data with the types of a replay's report. A snapshot travels as JSON; [`render`] shows
 //! it as tables, and [`metrics::encode`] writes it for Prometheus. Nothing here asks, waits or touches a file.
 
+pub mod commands;
 pub mod events;
 pub mod explain;
 pub mod health;

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::ffi::CString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dpdk_sys as sys;
@@ -167,7 +167,7 @@ fn initialize(options: &EalOptions) -> Result<(), EalError> {
     if ARGUMENTS.compare_exchange(none, pointers, Ordering::SeqCst, Ordering::SeqCst).is_err() {
         return Err(EalError::AlreadyStarted);
     }
-    claim_directory(options);
+    claim_runtime_directory(&options.file_prefix);
     // SAFETY: `count` strings that are never freed, and a null pointer; a second call never gets here.
     match unsafe { sys::rte_eal_init(count, pointers) } {
         0.. => Ok(()),
@@ -178,13 +178,19 @@ fn initialize(options: &EalOptions) -> Result<(), EalError> {
     }
 }
 
-/// Claims DPDK's directory until the process exits. Call this before DPDK starts: exit functions run in
-/// reverse order of registration, so this one runs after that of DPDK's telemetry.
-fn claim_directory(options: &EalOptions) {
-    let claimed = RuntimeDirectory::claim(&runtime_directory::path(&options.file_prefix));
-    *directory() = claimed;
-    // If registration fails, the directory stays for the next process of its prefix.
-    let _ = atexit(leave_directory);
+/// Claims DPDK's directory for the files of `file_prefix` until the process exits, unless the process has claimed one.
+/// [`Eal::start`] does so too. Call this to put a file there before DPDK starts. Returns the directory; `None` if it
+/// cannot be claimed, whose reason DPDK reports at its start.
+pub fn claim_runtime_directory(file_prefix: &str) -> Option<PathBuf> {
+    let path = runtime_directory::path(file_prefix);
+    let mut directory = directory();
+    if directory.is_none() {
+        *directory = RuntimeDirectory::claim(&path);
+        // Exit functions run in reverse order of registration, so this one runs after that of DPDK's telemetry. If
+        // registration fails, the directory stays for the next process of its prefix.
+        let _ = atexit(leave_directory);
+    }
+    directory.is_some().then_some(path)
 }
 
 extern "C" fn leave_directory() {

@@ -44,9 +44,10 @@ impl EalOptions {
     /// The arguments for DPDK, for a thread that may run on these CPUs. Virtual devices are added one by one
     /// later, so that each failure names its device.
     pub(crate) fn arguments(&self, cpus: &[usize]) -> Vec<String> {
-        // memif always warns that secondary processes cannot use its memory, which none does. The first
-        // matching level applies to a driver.
-        let levels = ["pmd.net.memif:error", "*:warning"].map(|level| format!("--log-level={level}"));
+        // memif always warns that secondary processes cannot use its memory, which none does, and telemetry that there
+        // is no socket of its first version. The first matching level applies to a driver.
+        let levels = ["pmd.net.memif:error", "lib.telemetry:error", "*:warning"]
+            .map(|level| format!("--log-level={level}"));
         let mut arguments = vec![self.file_prefix.clone()];
         arguments.extend(levels);
         // One lcore that may run on all CPUs: workers are our own threads, which we pin.

@@ -71,7 +71,10 @@ mod tsc;
 pub use capability::Capability;
 pub use device::PortError;
 pub use drivers::PfcPassage;
-pub use eal::{Eal, RegisteredThread, StillInUse, hand_over_runtime_directory, leave_runtime_directory};
+pub use eal::{
+    Eal, RegisteredThread, StillInUse, claim_runtime_directory, hand_over_runtime_directory,
+    leave_runtime_directory,
+};
 pub use eal_options::{EalOptions, Memory};
 pub use error::EalError;
 pub use mbuf::Mbuf;

@@ -61,6 +61,8 @@ table! {
         group: At<Account>, auto("the gateway's group"), restart;
         /// Where Prometheus finds `/metrics`. An address that other machines reach is a warning
         metrics: At<Option<SocketAddr>>, default(Some(METRICS)), restart;
+        /// Whether `dpdk-telemetry.py` finds the gateway's figures, and DPDK's own, on a [DPDK telemetry socket](dpdk-telemetry.md)
+        dpdk_telemetry: At<bool>, default(false), restart;
         /// A worker that ends no turn for this long is reported
         stall: At<Interval>, within(Interval::from_millis(1)..=MINUTE), default(Interval::from_millis(100));
         /// How long frames may still leave after SIGTERM

@@ -36,12 +36,14 @@ fn control() -> impl Strategy<Value = Control> {
     let access = (0_u32..=0o777, prop::option::of(account()));
     let times =
         (1_000_000_u64..=60_000_000_000, 0_u64..=60_000_000_000, 1_000_000_000_u64..=86_400_000_000_000);
-    ("/[a-z\"'\\\\]{1,100}", access, metrics, times, 0_usize..=1_000_000).prop_map(
-        |(socket, (mode, group), metrics, (stall, drain, repeat), events)| Control {
+    let telemetry = (metrics, any::<bool>());
+    ("/[a-z\"'\\\\]{1,100}", access, telemetry, times, 0_usize..=1_000_000).prop_map(
+        |(socket, (mode, group), (metrics, dpdk_telemetry), (stall, drain, repeat), events)| Control {
             socket: socket.into(),
             mode,
             group,
             metrics,
+            dpdk_telemetry,
             stall: Interval(stall),
             drain: Interval(drain),
             repeat: Interval(repeat),

@@ -24,7 +24,6 @@ use rustix::thread::{
 };
 
 use crate::memif;
-use crate::socket::Server;
 use account::{Account, USUAL};
 use filter::FilterError;
 
@@ -101,18 +100,26 @@ impl Privileges {
     }
 
     /// Permanently drops everything that `gateway` does not need once its devices run, for all threads. Its
-    /// new user becomes the owner of files that it removes at its end.
+    /// new user becomes the owner of files that it removes at its end; `hand_over_sockets` gives
+    /// it those of sockets, and takes its ID and that of its group.
     ///
     /// # Errors
     /// The system refuses.
-    pub fn give_up(&self, gateway: &Gateway, path: &Path, socket: &Server) -> Result<(), PrivilegesError> {
+    pub fn give_up(
+        &self,
+        gateway: &Gateway,
+        path: &Path,
+        hand_over_sockets: impl Fn(u32, u32) -> io::Result<()>,
+    ) -> Result<(), PrivilegesError> {
         let Self::Drop(account) = self else { return Ok(()) };
         let kept = needed_by(gateway);
         let permitted = capabilities(None).map_err(step("read the capabilities"))?.permitted;
         let kept = kept & permitted;
         limit_resources().map_err(step("set resource limits"))?;
         if let Some(account) = account {
-            hand_over(account, gateway, socket).map_err(step("hand files over to the user"))?;
+            let (uid, gid) = account.ids();
+            let given = hand_over_sockets(uid, gid).and_then(|()| hand_over(account, gateway));
+            given.map_err(step("hand files over to the user"))?;
             go_on_as(account)?;
         }
         let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
@@ -193,9 +200,8 @@ fn go_on_as(account: &Account) -> Result<(), PrivilegesError> {
 }
 
 /// Gives the account the files that it must be able to remove or connect to.
-fn hand_over(account: &Account, gateway: &Gateway, socket: &Server) -> io::Result<()> {
+fn hand_over(account: &Account, gateway: &Gateway) -> io::Result<()> {
     let (uid, gid) = account.ids();
-    socket.hand_over(uid, gid)?;
     dpdk::hand_over_runtime_directory(uid, gid)?;
     let devices = gateway.runtime.devices.iter().flatten();
     devices.map(|device| &device.kind).try_for_each(|kind| memif::hand_over(kind, uid, gid))

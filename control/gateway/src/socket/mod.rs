@@ -10,6 +10,6 @@ mod stream;
 pub use client::{ClientError, Lines, ask, find, listen};
 pub use protocol::{CaptureClass, CaptureLine, CaptureRequest, EventsRequest, Request, Response};
 #[cfg(feature = "dpdk")]
-pub use server::{Access, Server, ServerError, SocketFile};
+pub use server::Server;
 #[cfg(feature = "dpdk")]
 pub use stream::{CaptureSession, Subscription};

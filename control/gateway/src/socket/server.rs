@@ -3,13 +3,10 @@
 use super::{CaptureSession, Request, Response, Subscription};
 use crate::callers::{ANSWER, Caller, Door, Limits, Until, read_to};
 use crate::event::Event;
-use crate::ownership::Own;
-use rustix::fs::FileType;
-use std::fs;
+use crate::socket_file::{Access, SocketFile, SocketFileError};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -18,63 +15,10 @@ use std::time::Duration;
 /// Clients are few: people and occasional scripts.
 const LIMITS: Limits =
     Limits { at_once: 16, patience: Duration::from_secs(2), request_bytes: 4_096, answer: ANSWER };
-/// Why the control socket cannot be created.
-#[derive(Debug, thiserror::Error)]
-pub enum ServerError {
-    /// Another gateway uses it.
-    #[error("{}: another gateway already listens on this socket", .0.display())]
-    Taken(PathBuf),
-    /// The existing file is not a socket.
-    #[error("{}: a file that is not a socket is in the way; remove it or choose another path", .0.display())]
-    NoSocket(PathBuf),
-    /// The system refused it.
-    #[error("{}: cannot create the control socket: {source}", path.display())]
-    Bind {
-        /// The socket.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-}
 
 /// A listening socket. Dropping it removes its file, if it still exists.
 pub struct Server {
     file: Arc<SocketFile>,
-    /// Its directory, if it was created for it.
-    directory: Option<PathBuf>,
-    access: Access,
-}
-
-/// The file of a control socket.
-#[derive(Debug)]
-pub struct SocketFile {
-    path: PathBuf,
-    /// Distinguishes the file from a replacement by another gateway.
-    identity: Option<(u64, u64)>,
-}
-
-impl SocketFile {
-    /// Removes it, if it still exists.
-    pub fn remove(&self) -> io::Result<()> {
-        if self.identity.is_none() || file_at(&self.path) != self.identity {
-            return Ok(());
-        }
-        fs::remove_file(&self.path)
-    }
-}
-
-/// The device and inode of the file at `path`, if any.
-fn file_at(path: &Path) -> Option<(u64, u64)> {
-    fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
-}
-
-/// The access rights of a control socket's file.
-#[derive(Clone, Copy, Debug)]
-pub struct Access {
-    /// Its permissions.
-    pub mode: u32,
-    /// Its group; `None` is that of the process.
-    pub group: Option<u32>,
 }
 
 impl Server {
@@ -82,9 +26,9 @@ impl Server {
     /// the file of a killed gateway.
     ///
     /// # Errors
-    /// [`ServerError`] where another gateway listens there, there is a file that is no socket, or the system
+    /// [`SocketFileError`] where another gateway listens there, there is a file that is no socket, or the system
     /// refuses.
-    pub fn start(path: &Path, access: Access, events: Sender<Event>) -> Result<Self, ServerError> {
+    pub fn start(path: &Path, access: Access, events: Sender<Event>) -> Result<Self, SocketFileError> {
         Self::start_with(LIMITS, path, access, events)
     }
 
@@ -93,23 +37,14 @@ impl Server {
         path: &Path,
         access: Access,
         events: Sender<Event>,
-    ) -> Result<Self, ServerError> {
-        if UnixStream::connect(path).is_ok() {
-            return Err(ServerError::Taken(path.into()));
-        }
-        if fs::symlink_metadata(path).is_ok_and(|file| !file.file_type().is_socket()) {
-            return Err(ServerError::NoSocket(path.into()));
-        }
-        let failed = |source| ServerError::Bind { path: path.into(), source };
-        let directory = make_directory(path).map_err(failed)?;
-        let listener = bind(path, access).map_err(failed)?;
-        let file = Arc::new(SocketFile { path: path.into(), identity: file_at(path) });
-        let server = Self { file, directory, access };
+    ) -> Result<Self, SocketFileError> {
+        let (listener, file) = SocketFile::make(path, access, |path| UnixListener::bind(path))?;
+        let server = Self { file: Arc::new(file) };
         let door = Door::new("control socket", limits.at_once);
         let serve = move |caller: &Caller<UnixStream>| converse(caller, &events, limits);
         let accept = move || door.receive(listener.incoming(), serve, |stream| turn_away(stream, limits));
         let spawned = thread::Builder::new().name("control-socket".into()).spawn(accept);
-        spawned.map_err(failed)?;
+        spawned.map_err(|source| SocketFileError::Make { path: path.into(), source })?;
         Ok(server)
     }
 
@@ -118,52 +53,19 @@ impl Server {
         self.file.clone()
     }
 
-    /// Gives it to the user that the process switches to, who can then remove it. A configured group stays.
+    /// Gives it to the user that the process switches to, who can then remove it.
     ///
     /// # Errors
     /// The error of the system.
     pub fn hand_over(&self, uid: u32, gid: u32) -> io::Result<()> {
-        if let Some(directory) = &self.directory {
-            Own::open(directory, FileType::Directory)?.give(Some(uid), Some(gid))?;
-        }
-        let gid = self.access.group.unwrap_or(gid);
-        Own::open(&self.file.path, FileType::Socket)?.give(Some(uid), Some(gid))
+        self.file.hand_over(uid, gid)
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if let Err(error) = self.file.remove() {
-            tracing::warn!("{}: cannot remove the control socket: {error}", self.file.path.display());
-        }
+        self.file.remove_or_warn();
     }
-}
-
-/// Creates the directory of a socket if it does not exist. Returns it if it was created.
-fn make_directory(path: &Path) -> io::Result<Option<PathBuf>> {
-    match path.parent() {
-        Some(directory) if !directory.exists() => {
-            fs::create_dir_all(directory)?;
-            Ok(Some(directory.into()))
-        }
-        _ => Ok(None),
-    }
-}
-
-/// Binds under a temporary name and renames, so that the socket appears at `path` with its final permissions.
-fn bind(path: &Path, access: Access) -> io::Result<UnixListener> {
-    let unfinished = path.with_extension(format!("{}.new", std::process::id()));
-    let listener = UnixListener::bind(&unfinished)?;
-    let placed = Own::open(&unfinished, FileType::Socket).and_then(|file| {
-        file.permit(access.mode)?;
-        file.give(None, access.group)
-    });
-    let placed = placed.and_then(|()| fs::rename(&unfinished, path));
-    if placed.is_err() {
-        // The caller gets the original error; the file is useless.
-        let _ = fs::remove_file(&unfinished);
-    }
-    placed.map(|()| listener)
 }
 
 /// Answers that the connection limit is reached, without blocking.
@@ -269,6 +171,7 @@ fn wait<T>(
 mod tests {
     use super::*;
     use crate::socket::{ClientError, EventsRequest, ask, find, listen};
+    use std::fs;
     use std::io::Read;
     use std::os::unix::fs::PermissionsExt;
     use std::sync::mpsc::{Receiver, sync_channel};
@@ -309,37 +212,6 @@ mod tests {
         drop(server);
         assert!(!path.exists(), "the socket goes with the gateway");
         assert!(matches!(ask(&path, Request::Show), Err(ClientError::Connect { .. })));
-    }
-
-    #[test]
-    fn a_socket_that_was_left_behind_is_replaced_and_one_in_use_is_not() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("gw.sock");
-        drop(UnixListener::bind(&path).unwrap());
-        let (_server, _events) = serving(&path);
-        let (sender, _) = channel();
-        assert!(matches!(Server::start(&path, PRIVATE, sender), Err(ServerError::Taken(_))));
-    }
-
-    #[test]
-    fn a_file_that_no_gateway_left_behind_is_not_touched() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("gateway.toml");
-        fs::write(&path, "[gateway]").unwrap();
-        let (sender, _) = channel();
-        assert!(matches!(Server::start(&path, PRIVATE, sender), Err(ServerError::NoSocket(_))));
-        assert_eq!(fs::read_to_string(&path).unwrap(), "[gateway]");
-    }
-
-    #[test]
-    fn a_socket_that_another_gateway_put_in_its_place_outlives_it() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("gw.sock");
-        let (server, _events) = serving(&path);
-        let other = bind(&path, PRIVATE).unwrap();
-        drop(server);
-        assert!(path.exists());
-        drop(other);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod configuration;
 mod control_thread;
+mod dpdk_telemetry;
 mod examples;
 mod faults;
 mod forwarding;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         reload::tests(),
         faults::tests(),
         control_thread::tests(),
+        dpdk_telemetry::tests(),
         privileges::tests(),
         peers::tests(),
         long_haul::tests(),

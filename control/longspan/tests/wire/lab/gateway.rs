@@ -171,6 +171,11 @@ impl Gateway {
         line.split_whitespace().next().expect("there is a soft limit").to_owned()
     }
 
+    /// The name of its directory among DPDK's.
+    pub fn file_prefix(&self) -> &str {
+        &self.file_prefix
+    }
+
     pub fn configuration(&self) -> &Path {
         &self.configuration
     }

@@ -1,0 +1,211 @@
+//! Clients of the socket, with the test as the gateway and as DPDK.
+
+use super::*;
+use crate::socket::Response;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::mpsc::{Receiver, channel};
+use switch::Ledger;
+use telemetry::{MemoryReport, Observation, ReloadsReport, Snapshot};
+use tempfile::TempDir;
+use units::Nanos;
+
+const PRIVATE: Access = Access { mode: 0o600, group: None };
+/// Long enough for any test.
+const WAITS: Waits = Waits { receive: Duration::from_secs(60), send: Duration::from_secs(60) };
+
+/// A gateway without workers.
+fn observed() -> Snapshot {
+    let text = "[[port]]\nname = \"dc0\"\nrate = \"1G\"\n[[port]]\nname = \"lh0\"\nrate = \"1G\"\n";
+    let gateway = config::parse(text, "gateway.toml").unwrap();
+    Snapshot::new(&Observation {
+        gateway: &gateway,
+        configured: &gateway,
+        started: Nanos(0),
+        now: Nanos(7),
+        tsc_hz: 1,
+        reloads: ReloadsReport { applied: 3, refused: 1 },
+        memory: MemoryReport { mbufs: 100, mbufs_in_use: 9, ..MemoryReport::default() },
+        covered_delays: vec![None; 2],
+        negotiated: vec![None, None],
+        ledger: &Ledger::new(2, 1),
+        workers: Vec::new(),
+    })
+}
+
+/// Answers all who ask for the state.
+fn answer_all(events: Receiver<Event>, snapshot: Snapshot) {
+    thread::spawn(move || {
+        for event in events {
+            let Event::Request(_, answer) = event else { panic!("{event:?}") };
+            // The client may have gone.
+            let _ = answer.send(Response::Shown(Box::new(snapshot.clone())));
+        }
+    });
+}
+
+/// A socket in a directory of its own, and its gateway.
+fn serving(limits: Limits) -> (TempDir, DpdkTelemetry, Receiver<Event>) {
+    let directory = tempfile::tempdir().unwrap();
+    let (sender, events) = channel();
+    let telemetry = DpdkTelemetry::start_with(limits, directory.path(), PRIVATE, sender).unwrap();
+    (directory, telemetry, events)
+}
+
+/// The same, with a gateway that answers.
+fn answering() -> (TempDir, DpdkTelemetry) {
+    let (directory, telemetry, events) = serving(LIMITS);
+    answer_all(events, observed());
+    (directory, telemetry)
+}
+
+/// A client that has been greeted.
+struct Client(OwnedFd);
+
+impl Client {
+    fn new(directory: &TempDir) -> Self {
+        let client = Self(connect_to(directory));
+        let greeting = client.next().unwrap();
+        assert_eq!(greeting["pid"], std::process::id());
+        assert_eq!(greeting["max_output_len"], ANSWER_BYTES);
+        client
+    }
+
+    /// The next message; `None` if the connection has ended.
+    fn next(&self) -> Option<Value> {
+        let message = Messages::new(&self.0, WAITS).unwrap().receive(ANSWER_BYTES);
+        Some(serde_json::from_slice(&message.ok()??).unwrap())
+    }
+
+    fn ask(&self, command: &str) -> Value {
+        self.ask_bytes(command.as_bytes())
+    }
+
+    fn ask_bytes(&self, command: &[u8]) -> Value {
+        Messages::new(&self.0, WAITS).unwrap().send(command).unwrap();
+        self.next().unwrap()
+    }
+}
+
+fn connect_to(directory: &TempDir) -> OwnedFd {
+    messages::connect_to(&directory.path().join(NAME), WAITS).unwrap()
+}
+
+/// DPDK's socket, which greets as the process `pid` and answers each command with `answer`.
+fn dpdk_in(directory: &TempDir, pid: u32, answer: &'static str) {
+    let listener = messages::listen_at(&directory.path().join(format!("{NAME}{SUFFIX}"))).unwrap();
+    thread::spawn(move || {
+        loop {
+            let connection = messages::accept(&listener).unwrap();
+            let client = Messages::new(&connection, WAITS).unwrap();
+            client.send(json!({ "version": "DPDK", "pid": pid }).to_string().as_bytes()).unwrap();
+            if client.receive(1_024).is_ok_and(|command| command.is_some()) {
+                client.send(answer.as_bytes()).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_client_is_greeted_and_gets_one_answer_after_the_other() {
+    let (directory, telemetry) = answering();
+    let path = directory.path().join(NAME);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let client = Client::new(&directory);
+    assert_eq!(
+        client.ask("/longspan/reloads"),
+        json!({ "/longspan/reloads": { "applied": 3, "refused": 1 } })
+    );
+    assert_eq!(client.ask("/longspan/memory")["/longspan/memory"]["mbufs_in_use"], 9);
+    assert_eq!(client.ask("/info")["/info"]["pid"], std::process::id());
+    let help = client.ask("/help,/longspan/memory");
+    assert!(help["/help"]["/longspan/memory"].as_str().unwrap().contains("\"memory\""), "{help}");
+    assert!(client.ask("/help,/longspan/nothing")["/help"].is_null());
+    drop(telemetry);
+    assert!(!path.exists(), "the socket goes with the gateway");
+}
+
+#[test]
+fn a_command_without_an_answer_is_null_with_a_reason() {
+    let (directory, _telemetry) = answering();
+    let client = Client::new(&directory);
+    for (command, name, why) in [
+        (&b"/longspan/nothing"[..], "/longspan/nothing", "has no command"),
+        (b"/longspan/port", "/longspan/port", "needs the name of a port"),
+        (b"/longspan/\xff", "", "UTF-8"),
+        (&[b'/'; 1_025], "", "1024 bytes"),
+        (b"/ethdev/list", "/ethdev/list", "DPDK's own telemetry does not answer"),
+    ] {
+        let answer = client.ask_bytes(command);
+        assert!(answer[name].is_null() && answer.get(name).is_some(), "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains(why), "{answer}");
+    }
+}
+
+#[test]
+fn commands_of_dpdk_are_in_the_list_and_get_dpdks_answers() {
+    let (directory, _telemetry) = answering();
+    dpdk_in(&directory, std::process::id(), r#"{"/":["/","/ethdev/list"],"/ethdev/list":[0,1]}"#);
+    let client = Client::new(&directory);
+    let list = client.ask("/");
+    for name in ["/", "/ethdev/list", "/help", "/info", "/longspan/memory", "/longspan/port"] {
+        assert!(list["/"].as_array().unwrap().contains(&name.into()), "{name}: {list}");
+    }
+    assert_eq!(client.ask("/ethdev/list")["/ethdev/list"], json!([0, 1]));
+}
+
+#[test]
+fn another_process_in_the_place_of_dpdk_is_not_believed() {
+    let (directory, telemetry) = answering();
+    dpdk_in(&directory, 1, r#"{"/":["/forged"],"/ethdev/list":[7]}"#);
+    let client = Client::new(&directory);
+    let answer = client.ask("/ethdev/list");
+    assert!(answer["/ethdev/list"].is_null(), "{answer}");
+    assert!(answer["error"].as_str().unwrap().contains("does not run in this process"), "{answer}");
+    assert!(!client.ask("/")["/"].as_array().unwrap().contains(&"/forged".into()));
+    drop(telemetry);
+    assert!(directory.path().join(format!("{NAME}{SUFFIX}")).exists(), "its file is left alone");
+}
+
+#[test]
+fn a_gateway_that_does_not_answer_in_time_holds_up_nobody() {
+    let (directory, _telemetry, _events) = serving(Limits { answer: Duration::from_millis(1), ..LIMITS });
+    let answer = Client::new(&directory).ask("/longspan/memory");
+    assert_eq!(answer["error"], "the gateway did not answer in time");
+}
+
+#[test]
+fn silent_clients_of_the_dpdk_telemetry_make_room_for_others() {
+    let (directory, _telemetry, events) = serving(Limits { at_once: 2, ..LIMITS });
+    answer_all(events, observed());
+    let silent: Vec<_> = (0..5).map(|_| Client::new(&directory)).collect();
+    assert_eq!(Client::new(&directory).ask("/longspan/gateway").as_object().unwrap().len(), 1);
+    assert!(silent[0].next().is_none(), "the oldest had to leave");
+}
+
+#[test]
+fn a_silent_client_is_disconnected_after_the_limit_of_the_dpdk_telemetry() {
+    let (directory, _telemetry, _events) = serving(Limits { patience: Duration::from_millis(1), ..LIMITS });
+    assert!(Client::new(&directory).next().is_none());
+}
+
+#[test]
+fn an_answer_that_is_too_long_is_refused_and_the_client_keeps_its_connection() {
+    let (directory, _telemetry, events) = serving(LIMITS);
+    let mut snapshot = observed();
+    snapshot.config = "x".repeat(ANSWER_BYTES);
+    answer_all(events, snapshot);
+    let client = Client::new(&directory);
+    let answer = client.ask("/longspan/config");
+    assert!(answer["error"].as_str().unwrap().contains("ask for one port or one key"), "{answer}");
+    assert_eq!(client.ask("/longspan/format")["/longspan/format"], 1);
+}
+
+#[test]
+fn the_longest_answer_reaches_the_client_whole() {
+    let (directory, _telemetry, events) = serving(LIMITS);
+    let mut snapshot = observed();
+    snapshot.config = "x".repeat(ANSWER_BYTES - 100);
+    answer_all(events, snapshot.clone());
+    assert_eq!(Client::new(&directory).ask("/longspan/config")["/longspan/config"], snapshot.config);
+}

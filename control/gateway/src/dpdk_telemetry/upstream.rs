@@ -1,0 +1,89 @@
+//! DPDK's own telemetry socket, which answers DPDK's commands.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::fs::FileType;
+use serde_json::Value;
+
+use crate::ownership::Own;
+
+use super::messages::{Messages, Waits, connect_to};
+
+/// What DPDK adds to the name of its socket if the first name is taken.
+pub const SUFFIX: &str = ":1";
+/// The time limits of DPDK. A module of a network card is read slowly.
+const WAITS: Waits = Waits { receive: Duration::from_secs(4), send: Duration::from_secs(2) };
+/// The longest answer, and greeting: `MAX_OUTPUT_LEN` of DPDK 22.11 is 16 KiB.
+const ANSWER_BYTES: usize = 64 << 10;
+
+/// DPDK's socket. Nothing of it is kept between two commands.
+#[derive(Clone, Debug)]
+pub struct Upstream(pub PathBuf);
+
+/// Why DPDK has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum UpstreamError {
+    /// It does not listen, hangs up or takes too long.
+    #[error("DPDK's own telemetry does not answer: {0}")]
+    Silent(#[from] io::Error),
+    /// The socket is that of another process.
+    #[error("DPDK's own telemetry does not run in this process")]
+    Foreign,
+}
+
+impl Upstream {
+    /// DPDK's answer to `message`, as it is.
+    ///
+    /// # Errors
+    /// [`UpstreamError`] where there is none.
+    pub fn ask(&self, message: &[u8]) -> Result<Vec<u8>, UpstreamError> {
+        let socket = self.connect()?;
+        let messages = Messages::new(&socket, WAITS)?;
+        messages.send(message)?;
+        Ok(next(&messages)?)
+    }
+
+    /// Gives the file, if there is one, to the user that the process switches to, who can then connect to it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn hand_over(&self, uid: u32, gid: u32) -> io::Result<()> {
+        match Own::open(&self.0, FileType::Socket) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            file => file?.give(Some(uid), Some(gid)),
+        }
+    }
+
+    /// Removes the file, unless it is that of another process.
+    pub fn remove(&self) -> io::Result<()> {
+        if self.connect().is_ok() { fs::remove_file(&self.0) } else { Ok(()) }
+    }
+
+    /// A connection to DPDK, which has greeted.
+    fn connect(&self) -> Result<OwnedFd, UpstreamError> {
+        let socket = connect_to(&self.0, WAITS)?;
+        let greeting = next(&Messages::new(&socket, WAITS)?)?;
+        if is_ours(&greeting) { Ok(socket) } else { Err(UpstreamError::Foreign) }
+    }
+
+    /// The names of DPDK's commands; none if it does not answer.
+    pub fn commands(&self) -> Vec<String> {
+        let answer = self.ask(b"/").ok().and_then(|answer| serde_json::from_slice::<Value>(&answer).ok());
+        let names = answer.as_ref().and_then(|answer| answer["/"].as_array());
+        names.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+}
+
+/// The next message, which must come.
+fn next(messages: &Messages<'_>) -> io::Result<Vec<u8>> {
+    messages.receive(ANSWER_BYTES)?.ok_or(io::ErrorKind::UnexpectedEof.into())
+}
+
+/// Whether a greeting comes from this process.
+fn is_ours(greeting: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(greeting).is_ok_and(|it| it["pid"] == std::process::id())
+}

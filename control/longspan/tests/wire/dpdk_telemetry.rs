@@ -1,0 +1,87 @@
+//! The DPDK telemetry socket, read by DPDK's own client.
+
+use crate::configuration::two_ports;
+use crate::lab::{Gateway, Lab, USER, ping};
+use crate::on_the_wire;
+use crate::pair::Pair;
+use crate::privileges::ids;
+use libtest_mimic::Trial;
+use rustix::fs::{FileType, Mode};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+pub fn tests() -> Vec<Trial> {
+    vec![on_the_wire("dpdks_own_client_reads_the_gateway_and_dpdk", own_client)]
+}
+
+/// The answers of the gateway to these commands, by `dpdk-telemetry.py`.
+fn ask<const N: usize>(gateway: &Gateway, commands: [&str; N]) -> [Value; N] {
+    let mut command = Command::new("dpdk-telemetry.py");
+    command.args(["-f", gateway.file_prefix()]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut client = command.spawn().unwrap();
+    let lines = commands.map(|command| format!("{command}\n")).concat();
+    client.stdin.take().expect("it has a pipe").write_all(lines.as_bytes()).unwrap();
+    let output = client.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    answers.try_into().unwrap_or_else(|other| panic!("an answer for each of {commands:?}, and not {other:?}"))
+}
+
+fn own_client(lab: &Lab) {
+    let text = format!("{}\n[control]\ndpdk_telemetry = true\n", two_ports("1G", "1G"));
+    let pair = Pair::new(lab, &text);
+    ping(&pair.near, &pair.far, 20);
+    let [list, ports, received, port, devices, statistics, none] = ask(
+        &pair.gateway,
+        [
+            "/",
+            "/longspan/ports",
+            "/longspan/port/in,dc0",
+            "/longspan/port,lh0",
+            "/ethdev/list",
+            "/ethdev/stats,0",
+            "/longspan/port,ge0",
+        ],
+    );
+    for command in ["/ethdev/stats", "/help", "/longspan/memory", "/longspan/port/levels"] {
+        assert!(list["/"].as_array().unwrap().contains(&command.into()), "{command}: {list}");
+    }
+    assert_eq!(ports["/longspan/ports"], json!(["dc0", "lh0"]));
+    assert!(received["/longspan/port/in"]["frames"].as_u64().unwrap() >= 20, "{received}");
+    assert_eq!(port["/longspan/port"]["device"]["driver"], "net_af_packet");
+    assert_eq!(devices["/ethdev/list"], json!([0, 1]));
+    assert!(statistics["/ethdev/stats"]["ipackets"].as_u64().unwrap() >= 20, "{statistics}");
+    assert!(none["/longspan/port"].is_null(), "{none}");
+    expect_private(&pair.gateway);
+    let directory = Path::new("/var/run/dpdk").join(pair.gateway.file_prefix());
+    let ended = pair.gateway.end();
+    assert!(ended.status.success(), "{}", ended.stderr);
+    let left: Vec<_> = fs::read_dir(&directory).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert!(left.is_empty(), "both sockets go: {left:?}");
+    // Its user could not remove it.
+    fs::remove_dir(directory).unwrap();
+}
+
+/// Asserts that nobody but its user and root reaches the socket or DPDK's, and that their threads have no privileges.
+fn expect_private(gateway: &Gateway) {
+    let directory = Path::new("/var/run/dpdk").join(gateway.file_prefix());
+    let about = fs::symlink_metadata(&directory).unwrap();
+    let user = ids(USER)[0].split('\t').next().map(str::to_owned);
+    assert_eq!((about.mode() & 0o777, Some(about.uid().to_string())), (0o700, user.clone()));
+    let socket = fs::symlink_metadata(directory.join("dpdk_telemetry.v2")).unwrap();
+    assert_eq!(FileType::from_raw_mode(socket.mode()), FileType::Socket);
+    assert_eq!((Mode::from_raw_mode(socket.mode()).bits(), Some(socket.uid().to_string())), (0o660, user));
+    let threads = gateway.threads();
+    for name in ["dpdk-telemetry", "telemetry-v2"] {
+        let (_, status) = threads.iter().find(|(its, _)| its == name).expect("there is a thread");
+        assert_eq!(
+            (status["CapEff"].as_str(), status["Seccomp"].as_str()),
+            ("0000000000000000", "2"),
+            "{name}"
+        );
+    }
+}
