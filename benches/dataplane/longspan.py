@@ -3,8 +3,10 @@
 import contextlib
 import json
 import os
+import shlex
 import string
 import subprocess
+import sys
 import time
 
 import machine
@@ -18,6 +20,13 @@ PACK_BELOW_MIN = 60
 FRAME_OVERHEAD_BYTES = 31
 BUFFER_OVERHEAD_BYTES = 512
 TEMPLATES = os.path.dirname(os.path.abspath(__file__))
+# Fetches the metrics at an address every second.
+SCRAPE = """
+import sys, time, urllib.request
+while True:
+    urllib.request.urlopen(f"http://{sys.argv[1]}/metrics").read()
+    time.sleep(1)
+"""
 
 
 class Longspan:
@@ -51,10 +60,10 @@ class Longspan:
         mbufs = max(self.mbufs(workload), self.shared_bytes(workload) // (self.pack_below(workload) + 16))
         return mbufs * (workload.room_bytes + BUFFER_OVERHEAD_BYTES) + (512 << 20)
 
-    def configuration(self, workload, devices, setting, socket):
+    def configuration(self, workload, devices, setting, socket, metrics):
         gateway = self.template("toml.in").substitute(
             socket=socket,
-            metrics=machine.free_address(),
+            metrics=metrics,
             hugepages="require" if setting.huge else "never",
             cores=", ".join(map(str, setting.workers)),
             shared=self.shared_bytes(workload),
@@ -84,18 +93,19 @@ class Longspan:
     @contextlib.contextmanager
     def forwarding(self, workload, devices, setting):
         config = os.path.join(setting.directory, f"{self.name}.toml")
-        socket = os.path.join(setting.directory, "longspan.sock")
+        socket, metrics = os.path.join(setting.directory, "longspan.sock"), machine.free_address()
         with open(config, "w", encoding="utf-8") as file:
-            file.write(self.configuration(workload, devices, setting, socket))
+            file.write(self.configuration(workload, devices, setting, socket, metrics))
         command = [self.program, "run", "--config", config]
         log = os.path.join(setting.directory, f"{self.name}.log")
         with child(self.name, command, log) as process:
             wait_until(process, lambda: self.answers(socket), "answers on its socket")
-            yield Running(process, self.program, socket, len(setting.workers))
+            yield Running(process, self.program, socket, metrics, len(setting.workers))
 
 
 class Observed:
-    """The same, while somebody follows its events and captures the control frames of its first port."""
+    """The same, while somebody looks at it in `top`, follows its events, captures the control frames of its first port, and
+    scrapes its metrics every second."""
 
     transmit_queues = 1
 
@@ -113,19 +123,30 @@ class Observed:
     def forwarding(self, workload, devices, setting):
         with contextlib.ExitStack() as stack:
             running = stack.enter_context(self.contender.forwarding(workload, devices, setting))
-            capture = ["capture", "--port", "near0", "--for", "1h", "--out", os.path.join(setting.directory, "observed.pcapng")]
-            for observer in (["events", "--json"], capture):
-                command = [running.program, *observer, "--socket", running.socket]
-                log = os.path.join(setting.directory, f"{observer[0]}.log")
-                stack.enter_context(child(f"{self.name}: {observer[0]}", command, log))
+            on_socket = ["--socket", running.socket]
+            to = os.path.join(setting.directory, "observed.pcapng")
+            top = shlex.join([running.program, "top", *on_socket])
+            observers = {
+                "events": [running.program, "events", "--json", *on_socket],
+                "capture": [running.program, "capture", "--port", "near0", "--for", "3600s", "--out", to, *on_socket],
+                # It wants a terminal.
+                "top": ["script", "--quiet", "--flush", "--command", top, "/dev/null"],
+                "scrape": [sys.executable, "-c", SCRAPE, running.metrics],
+            }
+            processes = []
+            for observer, command in observers.items():
+                log = os.path.join(setting.directory, f"{observer}.log")
+                processes.append(stack.enter_context(child(f"{self.name}: {observer}", command, log)))
             yield running
+            for process in processes:
+                wait_until(process, lambda: process.poll() is None, "observes to the end", seconds=0)
 
 
 class Running:
     """The counters of its ports, over its socket."""
 
-    def __init__(self, process, program, socket, workers):
-        self.process, self.program, self.socket, self.workers = process, program, socket, workers
+    def __init__(self, process, program, socket, metrics, workers):
+        self.process, self.program, self.socket, self.metrics, self.workers = process, program, socket, metrics, workers
 
     def sent(self):
         """How many frames have left, and when that was."""

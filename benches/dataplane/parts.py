@@ -114,7 +114,7 @@ def budget(plan, row):
 
 
 def observed(plan, row):
-    """One core, without and with events that are followed and a capture of control frames."""
+    """One core, without and with `top`, events that are followed, a capture of control frames, and a scrape a second."""
     chosen = [contender for contender in plan.contenders if isinstance(contender, Longspan)]
     if not chosen:
         raise Failed("observed: needs one of longspan-forwarding, longspan-everything")

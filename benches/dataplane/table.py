@@ -79,8 +79,8 @@ def observed_table(title, rows):
     pairs = [(name, f"{name}-observed") for name in rows[0]["contenders"] if f"{name}-observed" in rows[0]["contenders"]]
     heads = ["bytes", *(head for alone, with_them in pairs for head in (alone, with_them, "more"))]
     lines = [[str(row["frame_bytes"]), *(cell for pair in pairs for cell in observed_cells(row, *pair))] for row in rows]
-    caption = (f"\n{title}: nanoseconds of processor time per frame, without and with events that are followed and a "
-               "capture of control frames, and the median of their ratios")  # fmt: skip
+    caption = (f"\n{title}: nanoseconds of processor time per frame, without and with top, events that are followed, a "
+               "capture of control frames and a scrape a second, and the median of their ratios")  # fmt: skip
     return "\n\n".join([caption, markdown(heads, lines), *notes(rows)])
 
 

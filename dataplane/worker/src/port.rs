@@ -141,7 +141,7 @@ impl<D: Device> Port<D> {
     }
 
     /// As [`Port::send`], and copies the frames.
-    #[cold]
+    #[inline(never)]
     fn send_tapped(&mut self, shard: &mut Shard<D::Frame>, now: Nanos) -> Sent {
         let Some(mut tap) = self.tap.take() else { return self.send(shard, now) };
         let sent = match &mut self.line {

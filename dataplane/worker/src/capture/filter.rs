@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 use switch::program::Classification;
 use units::{Bytes, PrioritySet};
-use wire::ethernet::EtherType;
+use wire::ethernet::{self, EtherType};
 use wire::ip::{Ecn, IpProtocol};
 use wire::roce::{QueuePair, UDP_PORT, bth};
 use wire::{grants, ipv4, ipv6, ptp, udp, vlan};
@@ -49,6 +49,14 @@ struct Packet<'a> {
 }
 
 impl CaptureFilter {
+    /// Whether one look at the frame that starts with `bytes` says that it is not wanted: no control frame is an IP packet.
+    #[inline]
+    pub fn passes_over(&self, bytes: &[u8]) -> bool {
+        self.class == FrameClass::Control
+            && ethernet::View::parse(bytes)
+                .is_ok_and(|it| matches!(it.ether_type(), EtherType::IPV4 | EtherType::IPV6))
+    }
+
     /// Whether a frame of `length` that starts with `bytes` is wanted.
     pub fn matches(&self, bytes: &[u8], length: Bytes) -> bool {
         let Ok(stack) = vlan::Stack::parse(bytes) else {

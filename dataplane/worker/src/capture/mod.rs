@@ -80,23 +80,26 @@ pub fn tap(filter: CaptureFilter, buffers: usize, snap: usize) -> (Box<Tap>, Tap
 
 impl Tap {
     /// Copies the frames of `burst` that match, which came in at `now`.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn see_received(&mut self, now: Nanos, burst: &[impl Frame]) {
         if self.filter.received {
             for frame in burst {
-                self.see(now, FrameDirection::Received, frame.headers(), frame.length());
+                if !self.filter.passes_over(frame.headers()) {
+                    self.see(now, FrameDirection::Received, frame.headers(), frame.length());
+                }
             }
         }
     }
 
     /// Copies a frame if it matches, which leaves at `start`.
-    #[cold]
+    #[inline]
     pub(crate) fn see_sent(&mut self, start: Nanos, bytes: &[u8], length: Bytes) {
-        if self.filter.sent {
+        if self.filter.sent && !self.filter.passes_over(bytes) {
             self.see(start, FrameDirection::Sent, bytes, length);
         }
     }
 
+    #[cold]
     fn see(&mut self, at: Nanos, direction: FrameDirection, bytes: &[u8], length: Bytes) {
         if !self.filter.matches(bytes, length) {
             return;

@@ -17,7 +17,11 @@ fn frames() -> Vec<&'static [u8]> {
 
 /// The numbers, from 1 on, of the frames that match.
 fn matching(filter: &CaptureFilter) -> Vec<usize> {
-    let matches = |(_, frame): &(usize, &[u8])| filter.matches(frame, Bytes(frame.len() as u64));
+    let matches = |(_, frame): &(usize, &[u8])| {
+        let matches = filter.matches(frame, Bytes(frame.len() as u64));
+        assert!(!matches || !filter.passes_over(frame), "a frame that is wanted is not passed over");
+        matches
+    };
     (1..).zip(frames()).filter(matches).map(|(number, _)| number).collect()
 }
 
@@ -37,6 +41,15 @@ fn a_filter_finds_frames_by_class_priority_address_and_queue_pair() {
     assert_eq!(matching(&CaptureFilter { addresses, ..all() }), [1, 2, 3, 4, 9], "in both directions");
     let addresses = [Some([10, 0, 17, 2].into()), None];
     assert_eq!(matching(&CaptureFilter { addresses, ..all() }), []);
+}
+
+#[test]
+fn a_capture_of_control_frames_passes_over_ip_packets_and_any_other_over_nothing() {
+    let passed_over =
+        |filter: CaptureFilter| frames().iter().filter(|frame| filter.passes_over(frame)).count();
+    assert_eq!(passed_over(CaptureFilter::default()), 4, "the fifth has a VLAN tag");
+    assert_eq!(passed_over(all()), 0);
+    assert_eq!(passed_over(CaptureFilter { class: FrameClass::Marked, ..all() }), 0);
 }
 
 #[test]
