@@ -7,6 +7,8 @@ mod server;
 #[cfg(feature = "dpdk")]
 mod stream;
 
+#[cfg(feature = "dpdk")]
+pub use crate::socket_file::{Access, SocketFileError};
 pub use client::{ClientError, Lines, ask, find, listen};
 pub use protocol::{CaptureClass, CaptureLine, CaptureRequest, EventsRequest, Request, Response};
 #[cfg(feature = "dpdk")]
