@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use config::Gateway;
 use dpdk::ResidentMemory;
+use switch::program::PortSettings;
 use switch::{ForwardingSettings, Program, Successor};
 use units::{Interval, PortId};
 use worker::{Command, Controls, Inspection, Monitor, Reply, Stage, Tap};
@@ -55,6 +56,10 @@ impl Member {
     /// Installs `program`; if its mailbox is full, as soon as there is room. Tables that are `resized` will be used, so they
     /// are touched here; others only take the place of memory.
     fn tell_program(&mut self, program: Arc<Program>, resized: bool) -> bool {
+        if self.controls.is_full() {
+            self.untold = Some(program);
+            return false;
+        }
         let make = || Box::new(Successor::new(program.clone()));
         let successor = if resized { ResidentMemory::around(make) } else { make() };
         let told = self.tell(Command::Install(successor));
@@ -322,10 +327,14 @@ impl Crew {
     }
 }
 
-/// What makes a worker exchange tables: sizes, and how long flows are kept.
+/// The settings by which a worker decides to exchange tables: sizes, how long flows are kept, and the schemes that keep
+/// something of each flow.
 fn tables(program: &Program) -> impl PartialEq {
     let settings = program.settings();
-    let flows = settings.ports.iter().map(|port| port.flows().map(|flows| (flows.capacity, flows.ageing)));
+    let schemes =
+        |port: &PortSettings| (port.lscc.clone(), port.themis, port.supplement, port.fast_cnp.clone());
+    let flows =
+        settings.ports.iter().map(|port| (port.flows().map(|it| (it.capacity, it.ageing)), schemes(port)));
     let bridge = match &settings.forwarding {
         ForwardingSettings::Bridge(bridge) => Some(bridge.capacity),
         _ => None,

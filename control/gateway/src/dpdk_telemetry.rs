@@ -94,7 +94,7 @@ impl DpdkTelemetry {
     /// Gives its file and that of DPDK to the user that the process switches to.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn hand_over(&self, uid: u32, gid: u32) -> io::Result<()> {
         self.file.hand_over(uid, gid)?;
         self.upstream.hand_over(uid, gid)

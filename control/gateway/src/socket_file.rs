@@ -97,7 +97,7 @@ impl SocketFile {
     /// Gives it to the user that the process switches to, who can then remove it. A configured group stays.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn hand_over(&self, uid: u32, gid: u32) -> io::Result<()> {
         if let Some(directory) = self.path.parent().filter(|_| self.is_its_own) {
             Own::open(directory, FileType::Directory)?.give(Some(uid), Some(gid))?;
@@ -109,7 +109,7 @@ impl SocketFile {
     /// Removes it, if it still exists.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn remove(&self) -> io::Result<()> {
         match identity_of(&self.directory, &self.name) {
             Ok(identity) if identity == self.identity => {

@@ -175,8 +175,11 @@ fn start_telemetry(
     if !gateway.runtime.control.dpdk_telemetry {
         return Ok(None);
     }
-    // DPDK reports why its directory cannot be made.
-    let Some(directory) = dpdk::claim_runtime_directory(&gateway.runtime.dpdk.file_prefix) else {
+    let prefix = &gateway.runtime.dpdk.file_prefix;
+    let Some(directory) = dpdk::claim_runtime_directory(prefix) else {
+        tracing::warn!(
+            "no DPDK telemetry: the gateway cannot have DPDK's directory for `{prefix}` to itself"
+        );
         return Ok(None);
     };
     DpdkTelemetry::start(&directory, access, events.clone()).map(Some).map_err(RunError::Telemetry)

@@ -123,10 +123,10 @@ fn own_memory_kib(frames: u64) -> u64 {
         let records: Vec<_> = frames.iter().map(pcap_record).collect();
         input.write_all(&records.concat()).unwrap();
     }
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let sums = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", child.id())).unwrap();
     drop(input);
     assert!(child.wait().unwrap().success());
-    let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    let own = sums.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();
     own.trim().strip_suffix(" kB").unwrap().parse().unwrap()
 }
 

@@ -115,7 +115,7 @@ pub fn commands(snapshot: &Snapshot) -> BTreeSet<String> {
     paths.map(|path| format!("{PREFIX}{path}")).collect()
 }
 
-/// What the command called `name` returns, and its parameters; `None` if its name is not that of one of these commands.
+/// The explanation of the command called `name`; `None` if its name is not that of one of these commands.
 pub fn help(name: &str) -> Option<String> {
     let path = name.strip_prefix(PREFIX)?;
     Some(match (path.strip_prefix(OF_PORT), path) {
@@ -130,9 +130,11 @@ pub fn help(name: &str) -> Option<String> {
     })
 }
 
-/// The keys of the snapshot.
+/// The keys of the snapshot that have a value.
 fn tree(snapshot: &Snapshot) -> Map<String, Value> {
-    object(serde_json::to_value(snapshot))
+    let mut keys = object(serde_json::to_value(snapshot));
+    keys.retain(|_, value| !value.is_null());
+    keys
 }
 
 /// The names and the keys of the ports.

@@ -54,7 +54,7 @@ impl ResidentMemory {
 }
 
 // SAFETY: all memory comes from `malloc` and its like, which `free` takes back whatever their alignment and size were.
-// What is added here neither moves it nor changes it once it was given to somebody.
+// The code here neither moves it nor changes it once it was given to somebody.
 unsafe impl GlobalAlloc for ResidentMemory {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

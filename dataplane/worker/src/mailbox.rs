@@ -106,6 +106,11 @@ impl Controls {
         self.commands.push(command).map_err(Full)
     }
 
+    /// Whether [`Controls::send`] would fail.
+    pub fn is_full(&mut self) -> bool {
+        self.commands.is_full()
+    }
+
     /// The next reply, if there is one.
     pub fn receive(&mut self) -> Option<Reply> {
         self.replies.pop()

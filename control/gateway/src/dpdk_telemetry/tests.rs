@@ -3,6 +3,7 @@
 use super::*;
 use crate::socket::Response;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc::{Receiver, channel};
 use switch::Ledger;
@@ -73,8 +74,14 @@ impl Client {
 
     /// The next message; `None` if the connection has ended.
     fn next(&self) -> Option<Value> {
-        let message = Messages::new(&self.0, WAITS).unwrap().receive(ANSWER_BYTES);
-        Some(serde_json::from_slice(&message.ok()??).unwrap())
+        let message = match Messages::new(&self.0, WAITS).unwrap().receive(ANSWER_BYTES) {
+            Ok(message) => message?,
+            Err(error) => {
+                assert_ne!(error.kind(), ErrorKind::WouldBlock, "neither a message nor the end comes");
+                return None;
+            }
+        };
+        Some(serde_json::from_slice(&message).unwrap())
     }
 
     fn ask(&self, command: &str) -> Value {

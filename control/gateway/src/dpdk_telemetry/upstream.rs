@@ -13,7 +13,7 @@ use crate::ownership::Own;
 
 use super::messages::{Messages, Waits, connect_to};
 
-/// What DPDK adds to the name of its socket if the first name is taken.
+/// The suffix that DPDK adds to the name of its socket if the first name is taken.
 pub const SUFFIX: &str = ":1";
 /// The time limits of DPDK. A module of a network card is read slowly.
 const WAITS: Waits = Waits { receive: Duration::from_secs(4), send: Duration::from_secs(2) };
@@ -50,7 +50,7 @@ impl Upstream {
     /// Gives the file, if there is one, to the user that the process switches to, who can then connect to it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn hand_over(&self, uid: u32, gid: u32) -> io::Result<()> {
         match Own::open(&self.0, FileType::Socket) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,7 +1,7 @@
 //! The flow table: an entry for each flow, by its key and by its slot (LSCC, table I).
 //!
 //! It is bounded, and its memory is reserved when it is made. The index is written then, 8 to 16 bytes a flow, and the
-//! rest is touched only as it fills.
+//! rest is touched only as it fills, unless the allocator touches it beforehand.
 //!
 //! A set-associative [`Index`] of one word per place leads to the flows. A word has the flow's slot and some bits of its
 //! hash, so that a look-up costs two cache misses, the set and the flow's line; a burst overlaps them by

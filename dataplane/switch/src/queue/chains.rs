@@ -1,8 +1,8 @@
 //! Queues of slots, any number of them in one piece of memory.
 //!
 //! A queue is a chain of segments of [`SEGMENT`] slots, so that neighbours in the queue are neighbours in memory,
-//! an empty queue costs nothing, and any queue can use the whole memory. The memory is reserved as address space
-//! and touched only where a queue has grown. Nothing is allocated after construction, as long as the queues hold no
+//! an empty queue costs nothing, and any queue can use the whole memory. The memory is reserved as address space,
+//! and touched only where a queue has grown, unless the allocator touches it beforehand. Nothing is allocated after construction, as long as the queues hold no
 //! more items than construction allowed for.
 
 /// Slots in a segment.
