@@ -329,7 +329,7 @@ impl Crew {
 
 /// The settings by which a worker decides to exchange tables: sizes, how long flows are kept, and the schemes that keep
 /// something of each flow.
-fn tables(program: &Program) -> impl PartialEq {
+fn tables(program: &Program) -> impl PartialEq + use<> {
     let settings = program.settings();
     let schemes =
         |port: &PortSettings| (port.lscc.clone(), port.themis, port.supplement, port.fast_cnp.clone());
@@ -513,6 +513,26 @@ pub(crate) mod tests {
             crew.inspect();
         }
         crew.stop();
+    }
+
+    #[test]
+    fn tables_are_exchanged_for_other_sizes_and_schemes_and_for_nothing_else() {
+        let of = |xoff: &str, scheme: &str| {
+            let port = "[forwarding]\nmode = \"bridge\"\n[[port]]\nname = \"lh0\"\nrate = \"10G\"\ndistance = \"10km\"\n";
+            let group = format!("[[port.lossless]]\npriorities = [3]\nxoff = \"{xoff}\"\n");
+            let text = format!("[buffer]\nshared = \"4MiB\"\n{port}{group}{scheme}");
+            config::parse(&text, "test").unwrap().program
+        };
+        let lscc = |more: &str| {
+            let ends = "local = \"10.255.0.1\"\npeer = \"10.255.0.2\"\n";
+            let key = "key = \"000102030405060708090a0b0c0d0e0f\"\n";
+            format!("[port.lscc]\n{ends}{key}{more}")
+        };
+        let (off, on) = (of("100kB", ""), of("100kB", &lscc("")));
+        assert!(tables(&on) == tables(&of("200kB", &lscc(""))));
+        assert!(tables(&on) != tables(&off));
+        assert!(tables(&on) != tables(&of("100kB", &lscc("flows = 4096\n"))));
+        assert!(tables(&on) != tables(&of("100kB", &lscc("direct = \"int\"\n"))));
     }
 
     #[test]

@@ -66,8 +66,6 @@ pub mod socket;
 mod socket_file;
 #[cfg(feature = "dpdk")]
 mod start;
-#[cfg(all(test, feature = "dpdk"))]
-mod testing;
 
 #[cfg(feature = "dpdk")]
 pub use control::Ended;

@@ -3,10 +3,11 @@
 #![cfg(feature = "dpdk")]
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
+use core::ops::Range;
 use gateway::ResidentMemory;
 use std::fs;
-use switch::{ControlFrame, Frame, Links, PortInspection, Shard, Transmitter};
-use units::{Bytes, Interval, Nanos, PortId};
+use switch::{ControlFrame, Links, PortInspection, Shard, Transmitter};
+use units::{Interval, Nanos, PortId};
 
 #[global_allocator]
 static MEMORY: ResidentMemory = ResidentMemory;
@@ -51,66 +52,23 @@ key = "000102030405060708090a0b0c0d0e0f"
 flows = 262144
 "#;
 
-/// A WRITE of one packet over RoCEv2.
-struct Packet([u8; 64]);
+/// A capture whose second frame is a RoCEv2 packet with DSCP 26, a WRITE.
+const CAPTURE: &[u8] = include_bytes!("../../../tests/data/captures/wire-vectors.pcap");
+/// The place of that frame, behind the header of the file, the frame before it and two headers of frames.
+const WRITE: Range<usize> = 24 + 16 + 74 + 16..24 + 16 + 74 + 16 + 138;
+/// The place of the receiver's queue pair in it.
+const QUEUE_PAIR: Range<usize> = 47..50;
 
-impl Packet {
-    /// The place of the receiver's queue pair.
-    const QUEUE_PAIR: core::ops::Range<usize> = 47..50;
-
-    fn new() -> Self {
-        let mut packet = [0; 64];
-        packet[..12].copy_from_slice(&[2, 0, 0, 0, 1, 1, 2, 0, 0, 0, 1, 2]);
-        packet[12..14].copy_from_slice(&[0x08, 0x00]);
-        wire::ipv4::Header {
-            dscp: wire::ip::Dscp::from_low_bits(26),
-            ecn: wire::ip::Ecn::Ect0,
-            total_length: 50,
-            identification: 0,
-            dont_fragment: true,
-            more_fragments: false,
-            fragment_offset: 0,
-            ttl: 64,
-            protocol: wire::ip::IpProtocol::UDP,
-            source: [10, 0, 0, 1].into(),
-            destination: [10, 0, 0, 2].into(),
-        }
-        .emit(&mut packet[14..])
-        .unwrap();
-        packet[34..40].copy_from_slice(&[0xc1, 0xa2, 0x12, 0xb7, 0, 30]);
-        packet[42] = wire::roce::Opcode::RC_WRITE_ONLY.0;
-        Self(packet)
-    }
-}
-
-impl Frame for Packet {
-    fn headers(&self) -> &[u8] {
-        &self.0
-    }
-
-    fn headers_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-
-    fn length(&self) -> Bytes {
-        Bytes(self.0.len() as u64)
-    }
-
-    fn duplicate(&self) -> Option<Self> {
-        Some(Self(self.0))
-    }
-}
-
-/// Keeps what leaves.
+/// Keeps the frames that leave.
 #[derive(Default)]
-struct Out(Vec<Packet>);
+struct Out(Vec<Vec<u8>>);
 
-impl Transmitter<Packet> for Out {
+impl Transmitter<Vec<u8>> for Out {
     fn room(&self) -> usize {
         usize::MAX
     }
 
-    fn frame(&mut self, _start: Nanos, frame: Packet) {
+    fn frame(&mut self, _start: Nanos, frame: Vec<u8>) {
         self.0.push(frame);
     }
 
@@ -119,12 +77,12 @@ impl Transmitter<Packet> for Out {
     fn announcement(&mut self, _start: Nanos, _frame: &[u8]) {}
 }
 
-impl Links<Packet> for Out {
+impl Links<Vec<u8>> for Out {
     fn takes(&self, _port: PortId) -> bool {
         true
     }
 
-    fn frame(&mut self, _port: PortId, _start: Nanos, frame: Packet) {
+    fn frame(&mut self, _port: PortId, _start: Nanos, frame: Vec<u8>) {
         self.0.push(frame);
     }
 }
@@ -137,22 +95,22 @@ fn page_faults() -> u64 {
 }
 
 /// A switch, as a worker has it.
-fn shard() -> Shard<Packet> {
+fn shard() -> Shard<Vec<u8>> {
     Shard::single(config::parse(GATEWAY, "tables.toml").unwrap().program)
 }
 
 /// The page faults that a switch takes while packets of as many flows as its table holds pass through it.
-fn faults_of_flows(mut shard: Shard<Packet>) -> u64 {
+fn faults_of_flows(mut shard: Shard<Vec<u8>>) -> u64 {
     let (near, far) = (PortId(0), PortId(1));
-    let mut out = Out((0..32).map(|_| Packet::new()).collect());
+    let mut out = Out(vec![CAPTURE[WRITE].to_vec(); 32]);
     let mut burst = Vec::with_capacity(32);
     let mut now = Nanos(1_000);
-    let mut pass = |flows: core::ops::Range<u32>| {
+    let mut pass = |flows: Range<u32>| {
         for first in flows.step_by(32) {
             burst.append(&mut out.0);
             assert_eq!(burst.len(), 32, "all have left");
-            for (flow, Packet(bytes)) in (first..).zip(&mut burst) {
-                bytes[Packet::QUEUE_PAIR].copy_from_slice(&flow.to_be_bytes()[1..]);
+            for (flow, bytes) in (first..).zip(&mut burst) {
+                bytes[QUEUE_PAIR].copy_from_slice(&flow.to_be_bytes()[1..]);
             }
             now += Interval::from_micros(1);
             shard.ingress(now, near, &mut burst, &mut out);

@@ -39,6 +39,25 @@ pub trait Frame: Sized {
     }
 }
 
+/// A whole frame in memory of its own, where frames need no pool.
+impl Frame for Vec<u8> {
+    fn headers(&self) -> &[u8] {
+        self
+    }
+
+    fn headers_mut(&mut self) -> &mut [u8] {
+        self
+    }
+
+    fn length(&self) -> Bytes {
+        Bytes(self.len() as u64)
+    }
+
+    fn duplicate(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+}
+
 /// A frame that the switch itself made. It is short and held in place, so making one never allocates or waits for a
 /// buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,6 @@ mod observers;
 use super::*;
 use crate::crew::{self, Member};
 use crate::socket::Response;
-use crate::testing::TestFrame;
 use link_delay::PeerDelayLink;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -32,7 +31,7 @@ device = { vdev = \"net_null1\" }
 
 /// A device that receives one frame, and may be a link to an end that answers requests of peer delay.
 struct TestDevice {
-    incoming: Option<TestFrame>,
+    incoming: Option<Vec<u8>>,
     link: Option<PeerDelayLink>,
     /// Whether it takes frames.
     takes: bool,
@@ -42,13 +41,13 @@ struct TestDevice {
 }
 
 impl Device for TestDevice {
-    type Frame = TestFrame;
+    type Frame = Vec<u8>;
 
     fn memory_is_low(&mut self) -> bool {
         false
     }
 
-    fn receive(&mut self, burst: &mut Vec<TestFrame>) {
+    fn receive(&mut self, burst: &mut Vec<Vec<u8>>) {
         assert!(!self.trap.load(Ordering::Relaxed), "the trap of a test");
         burst.extend(self.incoming.take());
         burst.extend(self.link.iter_mut().flat_map(PeerDelayLink::arrived));
@@ -58,7 +57,7 @@ impl Device for TestDevice {
         if self.takes { worker::BURST } else { 0 }
     }
 
-    fn transmit(&mut self, _frame: TestFrame) {
+    fn transmit(&mut self, _frame: Vec<u8>) {
         self.sent += 1;
     }
 
@@ -203,7 +202,7 @@ fn worker(
     let owners = vec![ShardId(0); ports.len()];
     let shard = Shard::new(ShardId(0), gateway.program.clone(), ledger.clone(), owners);
     let device = |incoming, link| TestDevice { incoming, link, takes, trap: trap.clone(), sent: 0 };
-    let devices = [(ports[0], device(Some(TestFrame(vec![2; 64])), None)), (ports[1], device(None, link))];
+    let devices = [(ports[0], device(Some(vec![2; 64]), None)), (ports[1], device(None, link))];
     let (controls, mailbox) = mailbox();
     let monitor = Arc::new(Monitor::default());
     crew::promise(&monitor, &ports, gateway);

@@ -1,7 +1,6 @@
 //! Tests of the agent with announcements of made-up neighbours.
 
 use super::*;
-use crate::testing::TestFrame;
 use std::sync::Arc;
 use switch::Shard;
 use units::{Interval, Nanos};
@@ -35,7 +34,7 @@ fn heard(gateway: &Gateway, neighbours: &[(&str, Pfc)]) -> Vec<Option<LinkAgentR
         let mut bytes = vec![0; LONGEST_EMITTED];
         let length = message.emit(THERE, &mut bytes).unwrap();
         bytes.truncate(length);
-        shard.ingress(now, LH, &mut vec![TestFrame(bytes)], &mut ());
+        shard.ingress(now, LH, &mut vec![bytes], &mut ());
     }
     vec![shard.link_agent(now, LH), None]
 }

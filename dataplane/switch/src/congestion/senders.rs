@@ -102,14 +102,6 @@ impl Senders {
         }
     }
 
-    /// Whether `settings` turn off a scheme that runs, of which [`Senders::waiting`] tells more.
-    pub fn stops_with(&self, settings: &PortSettings) -> bool {
-        (self.limiter.is_some() && settings.lscc.is_none())
-            || (self.themis.is_some() && settings.themis.is_none())
-            || (self.supplement.is_some() && settings.supplement.is_none())
-            || (self.fast_cnps.is_some() && settings.fast_cnp.is_none())
-    }
-
     /// The number of notifications that wait in the schemes which `settings` turn off.
     pub fn waiting(&self, settings: &PortSettings) -> u64 {
         let limiter = self.limiter.as_ref().filter(|_| settings.lscc.is_none());

@@ -15,45 +15,22 @@ const P3: Priority = Priority::from_low_bits(3);
 const P4: Priority = Priority::from_low_bits(4);
 
 /// A frame of another EtherType than IP.
-#[derive(Clone)]
-struct Plain([u8; 64]);
-
-impl Plain {
-    fn new() -> Self {
-        let mut bytes = [2; 64];
-        bytes[12..14].copy_from_slice(&[0x88, 0xb5]);
-        Self(bytes)
-    }
-}
-
-impl Frame for Plain {
-    fn headers(&self) -> &[u8] {
-        &self.0
-    }
-
-    fn headers_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-
-    fn length(&self) -> Bytes {
-        Bytes(64)
-    }
-
-    fn duplicate(&self) -> Option<Self> {
-        None
-    }
+fn plain() -> Vec<u8> {
+    let mut bytes = vec![2; 64];
+    bytes[12..14].copy_from_slice(&[0x88, 0xb5]);
+    bytes
 }
 
 /// Counts frames that leave.
 #[derive(Default)]
 struct Counter(usize);
 
-impl Transmitter<Plain> for Counter {
+impl Transmitter<Vec<u8>> for Counter {
     fn room(&self) -> usize {
         usize::MAX
     }
 
-    fn frame(&mut self, _: Nanos, _: Plain) {
+    fn frame(&mut self, _: Nanos, _: Vec<u8>) {
         self.0 += 1;
     }
 
@@ -62,12 +39,12 @@ impl Transmitter<Plain> for Counter {
     fn announcement(&mut self, _: Nanos, _: &[u8]) {}
 }
 
-impl Links<Plain> for Counter {
+impl Links<Vec<u8>> for Counter {
     fn takes(&self, _: PortId) -> bool {
         false
     }
 
-    fn frame(&mut self, _: PortId, _: Nanos, _: Plain) {
+    fn frame(&mut self, _: PortId, _: Nanos, _: Vec<u8>) {
         self.0 += 1;
     }
 }
@@ -90,14 +67,14 @@ fn program_of(ports: u8) -> Arc<Program> {
     Arc::new(Program::new(Settings { ports, buffer, forwarding, seed: 1 }).unwrap())
 }
 
-fn inject(shard: &mut Shard<Plain>, count: usize) {
-    shard.ingress(Nanos(0), A, &mut vec![Plain::new(); count], &mut Counter::default());
+fn inject(shard: &mut Shard<Vec<u8>>, count: usize) {
+    shard.ingress(Nanos(0), A, &mut vec![plain(); count], &mut Counter::default());
 }
 
 #[test]
 fn a_driver_learns_which_ports_have_changed_and_when_a_frame_can_leave() {
     let mut shard = Shard::single(program());
-    let changed = |shard: &mut Shard<Plain>| (shard.has_changed(), shard.take_changed());
+    let changed = |shard: &mut Shard<Vec<u8>>| (shard.has_changed(), shard.take_changed());
     assert_eq!(changed(&mut shard), (true, PortSet::first(2)));
     assert_eq!(changed(&mut shard), (false, PortSet::EMPTY));
     assert_eq!(shard.departure(B), Nanos::NEVER);
@@ -123,7 +100,7 @@ fn a_shard_knows_how_many_ports_the_largest_of_the_others_has() {
     let most = |owners: &[u16], shards| {
         let (program, ledger) = (program_of(owners.len() as u8), Arc::new(Ledger::new(owners.len(), shards)));
         let owners = owners.iter().map(|shard| ShardId(*shard)).collect();
-        Shard::<Plain>::new(ShardId(0), program, ledger, owners).most_ports_of_another()
+        Shard::<Vec<u8>>::new(ShardId(0), program, ledger, owners).most_ports_of_another()
     };
     assert_eq!(most(&[0, 0], 1), 0);
     assert_eq!(most(&[0, 0, 0, 1], 2), 1);
@@ -132,7 +109,7 @@ fn a_shard_knows_how_many_ports_the_largest_of_the_others_has() {
 
 #[test]
 fn a_pause_is_shown_until_it_ends() {
-    let mut shard = Shard::<Plain>::single(program());
+    let mut shard = Shard::<Vec<u8>>::single(program());
     shard.fabric.egress[A.index()].gate.pauses.stop(Nanos(0), P3, PauseQuanta(100));
     let sent = &mut shard.fabric.ingress[A.index()].pauses;
     sent.follow(Directive::Pause { priority: P4, cause: PauseCause::Threshold });

@@ -8,7 +8,7 @@ use wire::ptp::{Body, FRAME_LEN, Message, PortIdentity, Ptp, Timestamp};
 /// A link to an end that answers each request at once. Its answers arrive when the time of a round trip has passed.
 pub struct PeerDelayLink {
     round_trip: Duration,
-    under_way: VecDeque<(Instant, TestFrame)>,
+    under_way: VecDeque<(Instant, Vec<u8>)>,
 }
 
 impl PeerDelayLink {
@@ -25,12 +25,12 @@ impl PeerDelayLink {
             let mut bytes = vec![0; FRAME_LEN];
             let answer = Message { source, sequence: request.sequence, correction: 0, body };
             answer.emit(MacAddress([2, 0, 0, 0, 9, 9]), &mut bytes).unwrap();
-            self.under_way.push_back((Instant::now() + self.round_trip, TestFrame(bytes)));
+            self.under_way.push_back((Instant::now() + self.round_trip, bytes));
         }
     }
 
-    pub fn arrived(&mut self) -> Vec<TestFrame> {
-        let has_arrived = |it: &mut (Instant, TestFrame)| it.0 <= Instant::now();
+    pub fn arrived(&mut self) -> Vec<Vec<u8>> {
+        let has_arrived = |it: &mut (Instant, Vec<u8>)| it.0 <= Instant::now();
         core::iter::from_fn(|| self.under_way.pop_front_if(has_arrived)).map(|(_, frame)| frame).collect()
     }
 }

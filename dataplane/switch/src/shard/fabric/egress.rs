@@ -136,35 +136,15 @@ mod tests {
     const P3: Priority = Priority::from_low_bits(3);
     const LENGTH: Bytes = Bytes(64);
 
-    struct Plain([u8; 64]);
-
-    impl Frame for Plain {
-        fn headers(&self) -> &[u8] {
-            &self.0
-        }
-
-        fn headers_mut(&mut self) -> &mut [u8] {
-            &mut self.0
-        }
-
-        fn length(&self) -> Bytes {
-            LENGTH
-        }
-
-        fn duplicate(&self) -> Option<Self> {
-            None
-        }
-    }
-
     /// Counts frames that leave.
     struct Counter(usize);
 
-    impl Transmitter<Plain> for Counter {
+    impl Transmitter<Vec<u8>> for Counter {
         fn room(&self) -> usize {
             usize::MAX
         }
 
-        fn frame(&mut self, _: Nanos, _: Plain) {
+        fn frame(&mut self, _: Nanos, _: Vec<u8>) {
             self.0 += 1;
         }
 
@@ -203,7 +183,7 @@ mod tests {
         let load = Load::of_frame(LENGTH);
         fabric.ingress[A.index()].charge_within_room(P3, load, &mut fabric.pools);
         fabric.ledger.admit(A, B, P3, load);
-        let (frame, length) = (Plain([0; 64]), LENGTH.0 as u16);
+        let (frame, length) = (vec![0; 64], LENGTH.0 as u16);
         let (charge, q3, q5) = (Charge::new(A, P3, true), QueueId::from(P3), QueueId::from_low_bits(5));
         fabric.enqueue(Queued { frame, since: Nanos(0), length, charge, egress: B, queue: q5, ip_offset: 0 });
         assert!(fabric.ingress[A.index()].groups[P3.index()].occupancy() > Bytes::ZERO);

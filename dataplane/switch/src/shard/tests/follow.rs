@@ -12,39 +12,17 @@ use wire::roce::{Opcode, QueuePair, bth};
 const FLOWS: u32 = 24;
 const DSCP_OF_P3: u8 = 26;
 
-/// A frame whose bytes are all there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Whole(Vec<u8>);
-
-impl Frame for Whole {
-    fn headers(&self) -> &[u8] {
-        &self.0
-    }
-
-    fn headers_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-
-    fn length(&self) -> Bytes {
-        Bytes(self.0.len() as u64)
-    }
-
-    fn duplicate(&self) -> Option<Self> {
-        Some(self.clone())
-    }
-}
-
 /// Frames that leave, with their starts; control frames among them.
 #[derive(Debug, Default, PartialEq)]
 struct Sent(Vec<(Nanos, Vec<u8>)>);
 
-impl Transmitter<Whole> for Sent {
+impl Transmitter<Vec<u8>> for Sent {
     fn room(&self) -> usize {
         usize::MAX
     }
 
-    fn frame(&mut self, start: Nanos, frame: Whole) {
-        self.0.push((start, frame.0));
+    fn frame(&mut self, start: Nanos, frame: Vec<u8>) {
+        self.0.push((start, frame));
     }
 
     fn control(&mut self, start: Nanos, frame: &ControlFrame) {
@@ -56,13 +34,13 @@ impl Transmitter<Whole> for Sent {
     }
 }
 
-impl Links<Whole> for Sent {
+impl Links<Vec<u8>> for Sent {
     fn takes(&self, _: PortId) -> bool {
         true
     }
 
-    fn frame(&mut self, _: PortId, start: Nanos, frame: Whole) {
-        self.0.push((start, frame.0));
+    fn frame(&mut self, _: PortId, start: Nanos, frame: Vec<u8>) {
+        self.0.push((start, frame));
     }
 }
 
@@ -170,7 +148,7 @@ fn rate(now: Nanos) -> Vec<u8> {
 }
 
 impl Packet {
-    fn bytes(self, now: Nanos, port: PortId, numbers: &mut Numbers) -> Whole {
+    fn bytes(self, now: Nanos, port: PortId, numbers: &mut Numbers) -> Vec<u8> {
         let Self { host, qp, opcode, psn, ecn, form } = self;
         let last = &mut numbers[port.index()][usize::from(host)][usize::from(qp)];
         let psn = match psn {
@@ -180,7 +158,7 @@ impl Packet {
         };
         *last = psn.max(*last);
         let length = match form {
-            Form::Rate => return Whole(rate(now)),
+            Form::Rate => return rate(now),
             Form::Long => 1_600,
             Form::Short => 34,
             _ => 90,
@@ -212,7 +190,7 @@ impl Packet {
             Form::Opaque => bytes[12..14].copy_from_slice(&[0x88, 0xb5]),
             _ => {}
         }
-        Whole(bytes)
+        bytes
     }
 }
 
@@ -254,7 +232,7 @@ fn long_haul(tells_directly: bool) -> Arc<Program> {
 }
 
 /// All that frames leave behind.
-fn state(shard: &Shard<Whole>, now: Nanos) -> (String, [PortInspection; 2]) {
+fn state(shard: &Shard<Vec<u8>>, now: Nanos) -> (String, [PortInspection; 2]) {
     let senders = shard.fabric.senders[B.index()].as_ref().unwrap();
     let flow = |slot| (*senders.flows.hot(slot), *senders.flows.cold(slot));
     let flows: Vec<_> = (0..senders.flows.len()).map(Slot::numbered).map(flow).collect();
