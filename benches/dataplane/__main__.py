@@ -12,13 +12,14 @@ import time
 import machine
 from longspan import Longspan
 from openvswitch import OpenVSwitch
-from parts import PARTS, Plan
+from parts import AGAINST, PARTS, Plan
 from process import Failed
 from record import Enough, Record
 from testpmd import Testpmd
 
 CONTENDERS = ("testpmd-io", "testpmd-5tswap", "ovs-dpdk", "ovs-dpdk-rule", "longspan-forwarding",
               "longspan-everything")  # fmt: skip
+VARIANTS = ("forwarding", "everything")
 
 
 def numbers(text):
@@ -45,6 +46,8 @@ def arguments():
     parser.add_argument("--minutes", type=float, default=float("inf"),
                         help="start no row of a table later than that, and end with status 1 if one is missing; a "
                         "row takes up to four minutes")  # fmt: skip
+    parser.add_argument("--against", metavar="COMMIT", help="measure this tree beside another commit, in place of all parts")
+    parser.add_argument("--other", help=argparse.SUPPRESS)
     parser.add_argument("--caller", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--binaries", required=True, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -52,6 +55,10 @@ def arguments():
     unknown += [f"contender {name}" for name in chosen.contenders if name not in CONTENDERS]
     if unknown:
         parser.error(f"there is no {', no '.join(unknown)}")
+    if chosen.against and chosen.parts:
+        parser.error("--against measures no part")
+    if chosen.against and not chosen.other:
+        parser.error("--against and its commit are two words")
     if chosen.quick:
         chosen.sizes, chosen.flows, chosen.repeats = (64, 1082), (512,), 1
         chosen.parts = chosen.parts or ["throughput"]
@@ -65,10 +72,15 @@ def contenders(names, binaries):
         "testpmd-5tswap": lambda: Testpmd("5tswap"),
         "ovs-dpdk": lambda: OpenVSwitch(parses=False),
         "ovs-dpdk-rule": lambda: OpenVSwitch(parses=True),
-        "longspan-forwarding": lambda: Longspan(program, "forwarding"),
-        "longspan-everything": lambda: Longspan(program, "everything"),
+        **{f"longspan-{variant}": functools.partial(Longspan, program, variant) for variant in VARIANTS},
     }
     return tuple(makers[name]() for name in names)
+
+
+def both(before, now):
+    """Both variants of two programs. The source comes first, as everywhere."""
+    programs = ((before, "-before"), (now, ""))
+    return Testpmd("io"), *(Longspan(program, variant, suffix) for variant in VARIANTS for program, suffix in programs)
 
 
 def expect_installed(chosen):
@@ -106,14 +118,13 @@ def record_of(chosen):
     path = os.path.join(chosen.caller, chosen.json) if chosen.json else os.path.abspath("out/bench-dataplane.json")
     description = machine.description()
     settings = {"seconds": chosen.seconds, "repeats": chosen.repeats, "contenders": list(chosen.contenders),
-                "revision": description["revision"]}  # fmt: skip
+                "revision": description["revision"], "against": chosen.against}  # fmt: skip
     return Record(path, settings, description, chosen.resume, chosen.minutes)
 
 
 def measure(parts, plan, record):
     """Prints the tables of each part once it is complete."""
-    for part in parts:
-        measure_part, show = PARTS[part]
+    for part, (measure_part, show) in parts.items():
         print(show(part, measure_part(plan, functools.partial(record.row, part))), flush=True)
 
 
@@ -124,12 +135,16 @@ def main():
     cores = chosen.cores or tuple(sorted(os.sched_getaffinity(0)))
     if len(cores) < 2:
         sys.exit("scripts/bench-dataplane: needs two cores, one of them for housekeeping")
-    chosen_contenders = contenders(chosen.contenders, chosen.binaries)
+    if chosen.against:
+        parts, chosen_contenders = AGAINST, both(chosen.other, os.path.join(chosen.binaries, "longspan"))
+    else:
+        parts = {part: PARTS[part] for part in chosen.parts or PARTS}
+        chosen_contenders = contenders(chosen.contenders, chosen.binaries)
     expect_installed(chosen_contenders)
     record = record_of(chosen)
     directory = tempfile.mkdtemp(prefix="longspan-bench.", dir="/dev/shm")
     try:
-        measure(chosen.parts or PARTS, plan_of(chosen, chosen_contenders, cores, directory), record)
+        measure(parts, plan_of(chosen, chosen_contenders, cores, directory), record)
     except Enough:
         sys.exit("scripts/bench-dataplane: rows are missing; the same command with --resume goes on")
     except Failed as failure:

@@ -35,8 +35,8 @@ class Longspan:
     origin = "cargo build --release"
     transmit_queues = 1
 
-    def __init__(self, program, variant):
-        self.name = f"longspan-{variant}"
+    def __init__(self, program, variant, suffix=""):
+        self.name = f"longspan-{variant}{suffix}"
         self.programs = (program,)
         self.program, self.variant = program, variant
 

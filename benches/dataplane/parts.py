@@ -10,7 +10,7 @@ import machine
 from latency import latency, latency_table
 from longspan import Longspan, Observed
 from process import Failed
-from table import budget_table, observed_table, tables
+from table import against_table, budget_table, observed_table, tables
 from workload import Workload, packets_per_flow
 
 WARM_UP_SECONDS = 0.3
@@ -123,6 +123,19 @@ def observed(plan, row):
     return measure_all(plan, row, [(plan.workload(size, plan.flows[0]), 1) for size in OBSERVED_SIZES])
 
 
+AGAINST_BYTES = (128, 1082)
+AGAINST_FLOWS = (65_536, 1_048_576)
+
+
+def against(plan, row):
+    """This tree and another commit: all sizes with few flows, two of them with many, and two workers."""
+    few = [plan.workload(size, plan.flows[0]) for size in plan.sizes]
+    sweep = () if plan.quick else AGAINST_FLOWS
+    many = [of_sweep(size, count, FRAMES_OF_SWEEP) for count in sweep for size in AGAINST_BYTES]
+    two = dataclasses.replace(plan.workload(128, plan.flows[0]), pairs=2)
+    return measure_all(plan, row, [*((workload, 1) for workload in few + many), (two, 2)])
+
+
 def measure_all(plan, row, cases):
     rows = []
     with machine.huge_pages(plan.memory_bytes([workload for workload, _ in cases])) as huge:
@@ -199,3 +212,5 @@ PARTS = {
     "observed": (observed, observed_table),
     "latency": (latency, latency_table),
 }
+# With another commit, in place of those.
+AGAINST = {"against": (against, against_table)}

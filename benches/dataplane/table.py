@@ -77,19 +77,30 @@ def budget_table(title, rows):
 def observed_table(title, rows):
     """The cost of a frame without and with observers, in the same turns."""
     pairs = [(name, f"{name}-observed") for name in rows[0]["contenders"] if f"{name}-observed" in rows[0]["contenders"]]
-    heads = ["bytes", *(head for alone, with_them in pairs for head in (alone, with_them, "more"))]
-    lines = [[str(row["frame_bytes"]), *(cell for pair in pairs for cell in observed_cells(row, *pair))] for row in rows]
     caption = (f"\n{title}: nanoseconds of processor time per frame, without and with top, events that are followed, a "
                "capture of control frames and a scrape a second, and the median of their ratios")  # fmt: skip
+    return paired_table(caption, rows, pairs)
+
+
+def against_table(title, rows):
+    """The cost of a frame in another commit and in this tree, in the same turns."""
+    pairs = [(f"{name}-before", name) for name in rows[0]["contenders"] if f"{name}-before" in rows[0]["contenders"]]
+    caption = f"\n{title}: nanoseconds of processor time per frame, before and in this tree, and the median of their ratios"
+    return paired_table(caption, rows, pairs)
+
+
+def paired_table(caption, rows, pairs):
+    heads = [*CASE_HEADS, *(head for pair in pairs for head in (*pair, "more"))]
+    lines = [[*case_of(row), *(cell for pair in pairs for cell in paired_cells(row, *pair))] for row in rows]
     return "\n\n".join([caption, markdown(heads, lines), *notes(rows)])
 
 
-def observed_cells(row, alone, with_them):
-    found = [found_of(row, name) for name in (alone, with_them)]
+def paired_cells(row, before, after):
+    found = [found_of(row, name) for name in (before, after)]
     if not all(found):
         return ["-", "-", "-"]
     times = [[nanos_of(row, run) for run in each["runs"]] for each in found]
-    ratio = statistics.median(after / before for before, after in zip(*times))
+    ratio = statistics.median(now / then for then, now in zip(*times))
     return [*(shown(statistics.median(each)) for each in times), f"{ratio - 1:+.1%}"]
 
 
