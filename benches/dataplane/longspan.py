@@ -103,14 +103,32 @@ class Longspan:
             yield Running(process, self.program, socket, metrics, len(setting.workers))
 
 
-class Observed:
-    """The same, while somebody looks at it in `top`, follows its events, captures the control frames of its first port, and
-    scrapes its metrics every second."""
+def observers(running, directory):
+    """`top`, events that are followed, a capture of the control frames of its first port, and a scrape a second."""
+    on_socket = ["--socket", running.socket]
+    to = os.path.join(directory, "observed.pcapng")
+    top = shlex.join([running.program, "top", *on_socket])
+    return {
+        "events": [running.program, "events", "--json", *on_socket],
+        "capture": [running.program, "capture", "--port", "near0", "--for", "3600s", "--out", to, *on_socket],
+        # It wants a terminal.
+        "top": ["script", "--quiet", "--flush", "--command", top, "/dev/null"],
+        "scrape": [sys.executable, "-c", SCRAPE, running.metrics],
+    }
+
+
+def stranger(_running, _directory):
+    """A program that keeps the other core busy, and does not look at the gateway."""
+    return {"stranger": [sys.executable, "-c", "while True: pass"]}
+
+
+class Accompanied:
+    """The same, while other programs run on the core for housekeeping."""
 
     transmit_queues = 1
 
-    def __init__(self, contender):
-        self.name, self.contender = f"{contender.name}-observed", contender
+    def __init__(self, contender, suffix, programs_beside):
+        self.name, self.contender, self.programs_beside = f"{contender.name}-{suffix}", contender, programs_beside
         self.origin, self.programs = contender.origin, contender.programs
 
     def refuses(self, workload):
@@ -123,23 +141,15 @@ class Observed:
     def forwarding(self, workload, devices, setting):
         with contextlib.ExitStack() as stack:
             running = stack.enter_context(self.contender.forwarding(workload, devices, setting))
-            on_socket = ["--socket", running.socket]
-            to = os.path.join(setting.directory, "observed.pcapng")
-            top = shlex.join([running.program, "top", *on_socket])
-            observers = {
-                "events": [running.program, "events", "--json", *on_socket],
-                "capture": [running.program, "capture", "--port", "near0", "--for", "3600s", "--out", to, *on_socket],
-                # It wants a terminal.
-                "top": ["script", "--quiet", "--flush", "--command", top, "/dev/null"],
-                "scrape": [sys.executable, "-c", SCRAPE, running.metrics],
-            }
             processes = []
-            for observer, command in observers.items():
-                log = os.path.join(setting.directory, f"{observer}.log")
-                processes.append(stack.enter_context(child(f"{self.name}: {observer}", command, log)))
+            for program, command in self.programs_beside(running, setting.directory).items():
+                log = os.path.join(setting.directory, f"{program}.log")
+                # Programs that the scheduler puts on the worker's core would cost more than what they ask of it.
+                pinned = ["taskset", "-c", str(setting.housekeeping), *command]
+                processes.append(stack.enter_context(child(f"{self.name}: {program}", pinned, log)))
             yield running
             for process in processes:
-                wait_until(process, lambda: process.poll() is None, "observes to the end", seconds=0)
+                wait_until(process, lambda: process.poll() is None, "runs to the end", seconds=0)
 
 
 class Running:

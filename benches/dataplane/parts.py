@@ -8,7 +8,7 @@ import time
 
 import machine
 from latency import latency, latency_table
-from longspan import Longspan, Observed
+from longspan import Accompanied, Longspan, observers, stranger
 from process import Failed
 from table import against_table, budget_table, observed_table, tables
 from workload import Workload, packets_per_flow
@@ -118,8 +118,14 @@ def observed(plan, row):
     chosen = [contender for contender in plan.contenders if isinstance(contender, Longspan)]
     if not chosen:
         raise Failed("observed: needs one of longspan-forwarding, longspan-everything")
-    pairs = tuple(each for contender in chosen for each in (contender, Observed(contender)))
-    plan = dataclasses.replace(plan, contenders=pairs)
+    # The stranger is the control: the cost of a busy neighbour.
+    companies = (("observed", observers), ("beside-stranger", stranger))
+    contenders = tuple(
+        each
+        for contender in chosen
+        for each in (contender, *(Accompanied(contender, *company) for company in companies))
+    )
+    plan = dataclasses.replace(plan, contenders=contenders)
     return measure_all(plan, row, [(plan.workload(size, plan.flows[0]), 1) for size in OBSERVED_SIZES])
 
 

@@ -76,9 +76,12 @@ def budget_table(title, rows):
 
 def observed_table(title, rows):
     """The cost of a frame without and with observers, in the same turns."""
-    pairs = [(name, f"{name}-observed") for name in rows[0]["contenders"] if f"{name}-observed" in rows[0]["contenders"]]
+    names = list(rows[0]["contenders"])
+    with_others = ((name, f"{name}-{suffix}") for name in names for suffix in ("observed", "beside-stranger"))
+    pairs = [pair for pair in with_others if pair[1] in names]
     caption = (f"\n{title}: nanoseconds of processor time per frame, without and with top, events that are followed, a "
-               "capture of control frames and a scrape a second, and the median of their ratios")  # fmt: skip
+               "capture of control frames and a scrape a second, then beside a program that looks at nothing; and the "
+               "medians of their ratios")  # fmt: skip
     return paired_table(caption, rows, pairs)
 
 
