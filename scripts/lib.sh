@@ -1,19 +1,22 @@
 # shellcheck shell=bash
 # Shared set-up of the scripts beside this file. Source it, do not run it.
 #
-# It leaves the caller in the root of the repository, and offers:
+# It leaves the caller in the root of the repository, and where the caller stood in `caller`. It offers:
 #   die MESSAGE                 one line on stderr, exit status 1
 #   heading TEXT                a line that stands out
+#   from_caller PATH            the absolute path of what the caller calls so
 #   need_packages WHY PKG...    Debian packages, installed where they are missing
 #   need_command CMD PKG WHY    a command, and the Debian package that brings it
 #   need_rust                   cargo, at least the rust-version of Cargo.toml, and a linker
 #   need_dpdk                   DPDK and what its bindings are made with
+#   need_longspan [OPTION...]   sets `longspan` to the program that LONGSPAN names, or builds it with these options of cargo
 #   need_kernel MODULE...       sets `kernel`, a directory with Debian's kernel for guests and these of its modules
 #   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
 #   need_cargo_tool CRATE VERSION [OPTION...]   a Rust program at one version, built once per user
 #   debian_base DIRECTORY       a minimal Debian 12, for root
 #   other_commit NAME           sets `commit`, and checks it out in the directory `$against/tree`, to compare with
 
+caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 die() {
@@ -23,6 +26,10 @@ die() {
 
 heading() {
     printf '\n=== %s\n' "$*"
+}
+
+from_caller() {
+    (cd "$caller" && realpath -m "$1")
 }
 
 # The directory into which cargo builds.
@@ -97,6 +104,20 @@ need_rust() {
 need_dpdk() {
     need_packages 'DPDK, and what its bindings are made with (or build with --no-default-features)' \
         libdpdk-dev libclang-dev pkg-config
+}
+
+need_longspan() {
+    if [ -n "${LONGSPAN:-}" ]; then
+        longspan=$(cd "$caller" && command -v "$LONGSPAN") || die "there is no program $LONGSPAN (LONGSPAN)"
+        longspan=$(from_caller "$longspan")
+        return
+    fi
+    local profile=debug
+    [[ " $* " != *' --release '* ]] || profile=release
+    need_rust
+    [[ " $* " == *' --no-default-features '* ]] || need_dpdk
+    cargo build --locked --package longspan "$@"
+    longspan=$(realpath "$(target_directory)/$profile/longspan")
 }
 
 # The package of Debian's newest kernel, if the lists of packages name one.
