@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Shared set-up of the scripts beside this file. Source it, do not run it.
 #
-# It leaves the caller in the root of the repository, and where the caller stood in `caller`. It offers:
+# With `--help` as the first argument it prints the comment at the top of the script and ends. Otherwise
+# it leaves the caller in the root of the repository, and where the caller stood in `caller`. It offers:
 #   die MESSAGE                 one line on stderr, exit status 1
 #   heading TEXT                a line that stands out
 #   from_caller PATH            the absolute path of what the caller calls so
@@ -15,6 +16,12 @@
 #   need_cargo_tool CRATE VERSION [OPTION...]   a Rust program at one version, built once per user
 #   debian_base DIRECTORY       a minimal Debian 12, for root
 #   other_commit NAME           sets `commit`, and checks it out in the directory `$against/tree`, to compare with
+
+# A script's help is the comment at its top, unless its own parser has more to say: then it sets `has_help` before.
+if [ "${1:-}" = --help ] && [ -z "${has_help:-}" ]; then
+    sed -n '2,/^[^#]/ s/^# \{0,1\}//p' "$0"
+    exit
+fi
 
 caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
