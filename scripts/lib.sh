@@ -143,7 +143,7 @@ need_kernel() {
     fi
     [ -n "$package" ] || die "no package list names a kernel for the guest (linux-image-amd64): this runs on Debian"
     kernel=$cache/$package
-    ! has_modules "$@" || return 0
+    ! has_kernel_and "$@" || return 0
     printf 'downloading %s, the kernel of the guest, once, into %s\n' "$package" "$cache"
     fresh=$(mktemp -d "$cache/kernel-XXXXXX")
     extract_kernel "$package" "$fresh" "$@" || {
@@ -156,9 +156,10 @@ need_kernel() {
     rmdir "$fresh"
 }
 
-has_modules() {
+# Whether the kernel and these of its modules are in the cache: what moved them there may have been interrupted.
+has_kernel_and() {
     local module
-    for module in "$@"; do
+    for module in vmlinuz "$@"; do
         [ -f "$kernel/$(basename "$module")" ] || return 1
     done
 }
@@ -212,7 +213,7 @@ debian_base() {
         printf 'fetching a minimal Debian 12, once, into %s\n' "$kept"
         mkdir -p "$(dirname "$kept")"
         debootstrap --variant=minbase bookworm "$1" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$1.log" ||
-            { tail "$1.log" >&2 && die 'cannot fetch a minimal Debian 12'; }
+            { tail "$1.log" >&2; die 'cannot fetch a minimal Debian 12'; }
         rm -rf "$1.log" "$1"/var/cache/apt/archives/*.deb
         tar --numeric-owner -C "$1" -cf "$kept.new" .
         mv "$kept.new" "$kept"
