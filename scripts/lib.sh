@@ -1,19 +1,29 @@
 # shellcheck shell=bash
 # Shared set-up of the scripts beside this file. Source it, do not run it.
 #
-# It leaves the caller in the root of the repository, and offers:
+# With `--help` as the first argument it prints the comment at the top of the script and ends. Otherwise
+# it leaves the caller in the root of the repository, and where the caller stood in `caller`. It offers:
 #   die MESSAGE                 one line on stderr, exit status 1
 #   heading TEXT                a line that stands out
+#   from_caller PATH            the absolute path of what the caller calls so
 #   need_packages WHY PKG...    Debian packages, installed where they are missing
 #   need_command CMD PKG WHY    a command, and the Debian package that brings it
 #   need_rust                   cargo, at least the rust-version of Cargo.toml, and a linker
 #   need_dpdk                   DPDK and what its bindings are made with
+#   need_longspan [OPTION...]   sets `longspan` to the program that LONGSPAN names, or builds it with these options of cargo
 #   need_kernel MODULE...       sets `kernel`, a directory with Debian's kernel for guests and these of its modules
 #   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
 #   need_cargo_tool CRATE VERSION [OPTION...]   a Rust program at one version, built once per user
 #   debian_base DIRECTORY       a minimal Debian 12, for root
 #   other_commit NAME           sets `commit`, and checks it out in the directory `$against/tree`, to compare with
 
+# A script's help is the comment at its top, unless its own parser has more to say: then it sets `has_help` before.
+if [ "${1:-}" = --help ] && [ -z "${has_help:-}" ]; then
+    sed -n '2,/^[^#]/ s/^# \{0,1\}//p' "$0"
+    exit
+fi
+
+caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 die() {
@@ -23,6 +33,10 @@ die() {
 
 heading() {
     printf '\n=== %s\n' "$*"
+}
+
+from_caller() {
+    (cd "$caller" && realpath -m "$1")
 }
 
 # The directory into which cargo builds.
@@ -99,6 +113,20 @@ need_dpdk() {
         libdpdk-dev libclang-dev pkg-config
 }
 
+need_longspan() {
+    if [ -n "${LONGSPAN:-}" ]; then
+        longspan=$(cd "$caller" && command -v "$LONGSPAN") || die "there is no program $LONGSPAN (LONGSPAN)"
+        longspan=$(from_caller "$longspan")
+        return
+    fi
+    local profile=debug
+    [[ " $* " != *' --release '* ]] || profile=release
+    need_rust
+    [[ " $* " == *' --no-default-features '* ]] || need_dpdk
+    cargo build --locked --package longspan "$@"
+    longspan=$(realpath "$(target_directory)/$profile/longspan")
+}
+
 # The package of Debian's newest kernel, if the lists of packages name one.
 kernel_package() {
     apt-cache depends linux-image-amd64 2>/dev/null | awk '/Depends:/ { print $2; exit }'
@@ -115,7 +143,7 @@ need_kernel() {
     fi
     [ -n "$package" ] || die "no package list names a kernel for the guest (linux-image-amd64): this runs on Debian"
     kernel=$cache/$package
-    ! has_modules "$@" || return 0
+    ! has_kernel_and "$@" || return 0
     printf 'downloading %s, the kernel of the guest, once, into %s\n' "$package" "$cache"
     fresh=$(mktemp -d "$cache/kernel-XXXXXX")
     extract_kernel "$package" "$fresh" "$@" || {
@@ -128,9 +156,10 @@ need_kernel() {
     rmdir "$fresh"
 }
 
-has_modules() {
+# Whether the kernel and these of its modules are in the cache: what moved them there may have been interrupted.
+has_kernel_and() {
     local module
-    for module in "$@"; do
+    for module in vmlinuz "$@"; do
         [ -f "$kernel/$(basename "$module")" ] || return 1
     done
 }
@@ -184,7 +213,7 @@ debian_base() {
         printf 'fetching a minimal Debian 12, once, into %s\n' "$kept"
         mkdir -p "$(dirname "$kept")"
         debootstrap --variant=minbase bookworm "$1" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$1.log" ||
-            { tail "$1.log" >&2 && die 'cannot fetch a minimal Debian 12'; }
+            { tail "$1.log" >&2; die 'cannot fetch a minimal Debian 12'; }
         rm -rf "$1.log" "$1"/var/cache/apt/archives/*.deb
         tar --numeric-owner -C "$1" -cf "$kept.new" .
         mv "$kept.new" "$kept"

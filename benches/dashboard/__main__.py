@@ -6,6 +6,7 @@ See scripts/check-dashboard. Exits with 1 if a query fails, or is empty although
 import argparse
 import json
 import pathlib
+import signal
 import sys
 import tempfile
 
@@ -62,6 +63,8 @@ def main():
     parser.add_argument("--pictures", type=pathlib.Path, help="write a picture of each row into this directory")
     parser.add_argument("--scrapes", type=int, default=40, help="end after this many scrapes, one a second")
     arguments = parser.parse_args()
+    # So that the gateways and namespaces end with it then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("check-dashboard: ended by SIGTERM"))
     dashboard = json.loads(pathlib.Path("config/grafana/longspan.json").read_text())
     with tempfile.TemporaryDirectory() as scratch, lab.Lab(arguments.longspan, pathlib.Path(scratch)) as gateways:
         with prometheus.Server(pathlib.Path(scratch), gateways.METRICS) as server:

@@ -44,6 +44,15 @@ def inside(host, *words, **options):
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
 
 
+def end(process):
+    """Waits for a process that was asked to end, and kills one that does not."""
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 class Lab:
     """Hosts and gateways; all of them end with the `with`."""
 
@@ -70,7 +79,7 @@ class Lab:
             if process.poll() is None:
                 process.terminate()
         for process in self.processes:
-            process.wait(timeout=20)
+            end(process)
         for host in HOSTS:
             subprocess.run(["ip", "netns", "del", f"{PREFIX}-{host}"], check=False, stderr=subprocess.DEVNULL)
 
@@ -114,10 +123,10 @@ class Lab:
 
     def send(self):
         """TCP in the lossless class from two hosts to one, which is slower than both, and a capture of RoCEv2."""
-        self.processes.append(inside("far0", "iperf3", "--server", "--one-off", "--port", "5201"))
-        self.processes.append(inside("far0", "iperf3", "--server", "--one-off", "--port", "5202"))
         for number, host in enumerate(("near0", "near1")):
             port = str(5201 + number)
+            self.processes.append(inside("far0", "iperf3", "--server", "--one-off", "--port", port))
+            self.wait_for_listener("far0", port)
             self.processes.append(
                 inside(
                     host, "iperf3", "--client", HOSTS["far0"], "--port", port, "--tos", TOS, "--window", "200K",
@@ -127,3 +136,13 @@ class Lab:
         for host, path in zip(("near1", "far0"), split(CAPTURE, self.scratch)):
             replay = ("tcpreplay", "--intf1=eth0", "--mbps=10", "--loop=0", "--duration=60", path)
             self.processes.append(inside(host, *replay))
+
+    @staticmethod
+    def wait_for_listener(host, port):
+        """Waits until somebody listens: a client that comes too early ends, and nobody sends."""
+        command = ["ip", "netns", "exec", f"{PREFIX}-{host}", "ss", "-Hltn", f"sport = :{port}"]
+        deadline = time.monotonic() + 30
+        while not subprocess.run(command, check=True, capture_output=True).stdout:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"nobody listens at port {port} of {host}")
+            time.sleep(0.1)

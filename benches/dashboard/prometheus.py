@@ -8,6 +8,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from .lab import end
+
 ADDRESS = "127.0.0.1:9469"
 # Grafana takes four scrapes.
 RATE_INTERVAL = 4
@@ -64,7 +66,7 @@ class Server:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.wait(timeout=20)
+        end(self.process)
 
     def ask(self, path, **parameters):
         """The `data` of an answer."""

@@ -31,8 +31,7 @@ def make(root, init, modules, kernel, scratch):
     """Makes the initramfs of the files below `root`, and returns its path.
 
     busybox and `init`, the first process, join them, with what the first processes of all guests share, and so do the
-    modules, in the order in which `init` loads them.
-    `kernel` is the directory of the kernel in the cache.
+    modules, in the order in which `init` loads them. `kernel` is the directory of the kernel in the cache.
     """
     for directory in ("bin", "modules"):
         os.makedirs(os.path.join(root, directory), mode=0o755, exist_ok=True)

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 
 from wait import Failure, wait_until
 
@@ -13,6 +14,12 @@ def run(*command):
     if done.returncode != 0:
         raise Failure(f"{' '.join(command)}: {done.stdout}{done.stderr}".strip())
     return done.stdout
+
+
+def leave_at_signals(program):
+    """A signal that asks `program` to end ends it by an exception, so that what it has made goes."""
+    for signum in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, lambda number, _: sys.exit(f"{program}: ended by {signal.Signals(number).name}"))
 
 
 class Process:

@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -19,7 +18,7 @@ from host import Host, make_image  # noqa: E402
 from machine import NoBoot, accelerators, version  # noqa: E402
 from namespace import Namespace, sweep  # noqa: E402
 from pair import Pair  # noqa: E402
-from process import run  # noqa: E402
+from process import leave_at_signals, run  # noqa: E402
 from wait import Failure  # noqa: E402
 
 PREFIX = "longspan-lab"
@@ -122,8 +121,7 @@ def run_all(chosen, scratch):
 
 def main():
     chosen = arguments()
-    for signum in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signum, lambda number, _: sys.exit(f"scripts/lab: ended by {signal.Signals(number).name}"))
+    leave_at_signals("scripts/lab")
     sweep(PREFIX)
     scratch = tempfile.mkdtemp(prefix="longspan-lab-")
     try:

@@ -3,7 +3,6 @@
 import argparse
 import os
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -17,7 +16,7 @@ from checks import CHECKS, Bench  # noqa: E402
 from guest import Gateway, Guest  # noqa: E402
 from machine import NoBoot, accelerators, version  # noqa: E402
 from namespace import sweep  # noqa: E402
-from process import run  # noqa: E402
+from process import leave_at_signals, run  # noqa: E402
 from side import PREFIX, Side  # noqa: E402
 from wait import Failure  # noqa: E402
 
@@ -111,7 +110,7 @@ def print_table(rows):
 
 def main():
     chosen = arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("scripts/test-nics: ended by SIGTERM"))
+    leave_at_signals("scripts/test-nics")
     sweep(PREFIX)
     scratch = tempfile.mkdtemp(prefix="longspan-nics-")
     try:

@@ -19,7 +19,7 @@ ACCOUNTS = {
 
 
 def make(longspan, kernel, scratch):
-    """Makes the initramfs, and returns its path. `kernel` is the directory of scripts/test-nics in the cache."""
+    """Makes the initramfs, and returns its path. `kernel` is the directory of the kernel in the cache."""
     root = os.path.join(scratch, "root")
     os.umask(0o022)
     # DPDK loads drivers only from where nobody else may write, and the gateway goes on as another user.

@@ -35,7 +35,7 @@ table! {
         local: At<Ipv4Addr>, required("local = \"10.255.0.1\"");
         /// The other end's `local`. The port accepts rates from there alone
         peer: At<Ipv4Addr>, required("peer = \"10.255.0.2\"");
-        /// A key that both ends share; the port ignores rates without its tag. `"none"` lets [anyone who can send into the link](lscc.md#who-is-believed) advertise rates, which is a warning
+        /// A key that both ends share; the port ignores rates without its tag. `"none"` lets [anyone who can send into the link](lscc.md#authentication) advertise rates, which is a warning
         key: At<Option<LinkKey>>, auto("required, or `key_file`; in a scenario `\"none\"`"), secret;
         /// A file with the digits, comments (`#`) and empty lines; its path begins in the directory of the configuration. The public `config/keys/example.key` is a warning
         key_file: At<String>, instead_of(key);
