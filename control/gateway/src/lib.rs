@@ -5,7 +5,7 @@
 //! configuration and serves metrics. The control thread never touches the data path; it reaches workers
 //! through their mailboxes.
 //!
-//! Without the feature `dpdk`, only the client of the control socket remains.
+//! Without the feature `dpdk`, only the client of the control socket remains, and with `otlp` what pushes metrics.
 
 #[cfg(feature = "dpdk")]
 mod callers;
@@ -51,6 +51,8 @@ mod memory;
 mod metrics;
 #[cfg(feature = "dpdk")]
 mod notify;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 #[cfg(feature = "dpdk")]
 mod ownership;
 #[cfg(feature = "dpdk")]

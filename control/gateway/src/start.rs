@@ -13,7 +13,7 @@ use config::runtime::{self, DeviceKind, PfcFrames};
 use config::{Gateway, MemorySum};
 use dpdk::{Eal, Opened, PfcPassage, Port, PortSettings, ResidentMemory, Tsc};
 use switch::{HashKey, Ledger, Shard, ShardId};
-use telemetry::ReloadsReport;
+use telemetry::{OtlpReport, ReloadsReport};
 use units::PortId;
 use worker::{
     Capacity, DelayLine, EmulationSettings, EventInlet, EventOutlet, Exchange, Idle, Monitor, Worker,
@@ -36,6 +36,8 @@ use crate::link_agent::LinkAgents;
 use crate::link_delay::LinkDelays;
 use crate::look::Looks;
 use crate::memory::{self, Buffers};
+#[cfg(feature = "otlp")]
+use crate::otlp::Exporter;
 use crate::privileges::{self, Privileges};
 use crate::signals::{self, Leftover};
 use crate::socket::Server;
@@ -109,6 +111,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         tsc_hz: clock.0.ticks_per_second(),
         ending,
         reloads: ReloadsReport::default(),
+        pushes: sockets.pushes(),
         looks: Looks::new(ports),
         journal,
         captures: Captures::new(ports, sender),
@@ -142,10 +145,12 @@ fn access(control: &runtime::Control) -> Result<Access, RunError> {
 struct Sockets {
     control: Server,
     telemetry: Option<DpdkTelemetry>,
+    #[cfg(feature = "otlp")]
+    exporter: Option<Exporter>,
 }
 
 impl Sockets {
-    /// Opens these, and the port of the metrics.
+    /// Opens these and the port of the metrics, and begins to push metrics.
     fn open(gateway: &Gateway, events: &Sender<Event>, leftover: &Leftover) -> Result<Self, RunError> {
         let settings = &gateway.runtime.control;
         let access = access(settings)?;
@@ -156,7 +161,22 @@ impl Sockets {
         if let Some(address) = settings.metrics {
             metrics::serve(address, events.clone())?;
         }
-        Ok(Self { control, telemetry })
+        Ok(Self {
+            control,
+            telemetry,
+            #[cfg(feature = "otlp")]
+            exporter: start_exporter(gateway, events)?,
+        })
+    }
+
+    /// Reports the pushes of metrics, if there are any.
+    fn pushes(&self) -> Box<dyn Fn() -> Option<OtlpReport> + Send> {
+        #[cfg(feature = "otlp")]
+        if let Some(exporter) = &self.exporter {
+            let counts = exporter.counts();
+            return Box::new(move || Some(counts.report()));
+        }
+        Box::new(|| None)
     }
 
     /// Gives their files to the user that the process switches to.
@@ -183,6 +203,15 @@ fn start_telemetry(
         return Ok(None);
     };
     DpdkTelemetry::start(&directory, access, events.clone()).map(Some).map_err(RunError::Telemetry)
+}
+
+/// What pushes the metrics to a collector, if the gateway has one.
+#[cfg(feature = "otlp")]
+fn start_exporter(gateway: &Gateway, events: &Sender<Event>) -> Result<Option<Exporter>, RunError> {
+    let Some(settings) = &gateway.runtime.control.otlp else { return Ok(None) };
+    let events = events.clone();
+    let snapshot = move || crate::event::snapshot(&events, crate::callers::ANSWER);
+    Exporter::start(settings, &gateway.name, snapshot).map(Some).map_err(RunError::Otlp)
 }
 
 /// Warns if, according to the kernel, the time stamp counter may change its rate or stop.

@@ -162,6 +162,7 @@ impl Running {
             looks: Looks::new(2),
             ending: None,
             reloads: ReloadsReport::default(),
+            pushes: Box::new(|| None),
         };
         let control = thread::spawn(move || control.run());
         Self { directory, events: sender, trap, up, control }
