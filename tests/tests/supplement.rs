@@ -5,7 +5,7 @@ use conformance::settings::{bridged, host_mac, two_ports};
 use conformance::{A, B, Connection, Flow, P3, TestFrame, Testbench};
 use switch::program::{MarkAt, Notifier, Red, Settings, Supplement};
 use switch::{Consumed, SupplementCounters};
-use units::{Bytes, Interval, PortId, Priority};
+use units::{BitRate, Bytes, Interval, PortId, Priority};
 use wire::ethernet::MacAddress;
 use wire::ip::{Dscp, Ecn};
 use wire::roce::bth;
@@ -107,6 +107,31 @@ fn the_sender_of_a_packet_that_leaves_marked_gets_the_cnps_that_are_missing() {
         assert_eq!(scene.counters().supplemented, expected.len() as u64);
         scene.bench.assert_conserved();
     }
+}
+
+#[test]
+fn cnps_that_are_missing_when_a_reload_turns_the_scheme_off_leave_as_far_as_there_is_room_or_are_counted() {
+    let mut settings = gateway(|it| it.notifier.flows = 4_096);
+    settings.ports[A.index()].rate = BitRate::gigabits(1);
+    let mut bench = Testbench::new(settings);
+    let connections: Vec<_> =
+        (0..600).map(|number| Connection::new(Flow::new(A, B).at(P3).ecn(Ecn::Ce), number)).collect();
+    for it in &connections {
+        bench.inject_singly(A, [it.request()]);
+        bench.inject_singly(B, [it.reply()]);
+    }
+    bench.run_for(Interval::from_millis(5));
+    [A, B].into_iter().for_each(|port| drop(bench.newly_sent(port)));
+    bench.inject(A, connections.iter().map(|it| it.data(0, 64)));
+    bench.run_for(Interval::from_micros(400));
+    let made = bench.shard.supplement(B).expect("it is on").supplemented;
+    let known = bench.shard.flows(B).expect("it has some").data.resolved;
+    bench.install(|it| it.ports[B.index()].supplement = None);
+    let lost = bench.shard.ingress_counters(B).lost_notifications;
+    bench.run_dry();
+    let left = bench.newly_sent(A).iter().filter(|it| it.control && it.pfc().is_none()).count() as u64;
+    assert_eq!(left + lost, u64::from(known), "one to each sender that is known");
+    assert!(made > 0 && left >= made && lost > 0, "{made} of {known} were made");
 }
 
 #[test]

@@ -56,7 +56,9 @@ enum Refusal {
     NoCommand,
     #[error("the gateway did not answer in time")]
     Late,
-    #[error("the answer has {0} bytes, and {ANSWER_BYTES} at most are sent; ask for one port or one key")]
+    #[error(
+        "the answer has {0} bytes, and {ANSWER_BYTES} at most are sent; ask for one port, one worker or one key"
+    )]
     TooLong(usize),
 }
 

@@ -3,7 +3,7 @@
 //! They follow from the snapshot itself (`docs/show.md`), so each of its keys is a command, with the same name and meaning.
 
 use crate::show::NoSuchPort;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, WorkerReport};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -12,10 +12,16 @@ use thiserror::Error;
 pub const PREFIX: &str = "/longspan/";
 /// The command that lists the ports.
 const PORTS: &str = "ports";
-/// The command that returns all of a port.
-const PORT: &str = "port";
-/// The beginning of the commands that return one key of a port or of all ports.
-const OF_PORT: &str = "port/";
+
+/// Parts of a gateway that have commands of their own: one returns all of a part, and one for each key returns that of a part
+/// or of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A port, by its name.
+    Port,
+    /// A worker, by the number of its core.
+    Worker,
+}
 
 /// A command as a client sends it: `NAME` or `NAME,PARAMETERS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,17 +41,28 @@ pub enum CommandError {
     /// The command needs the name of a port.
     #[error("{0} needs the name of a port, as in {0},NAME")]
     NeedsPort(String),
+    /// The command needs the core of a worker.
+    #[error("{0} needs the core of a worker, as in {0},CORE")]
+    NeedsCore(String),
     /// The command takes no parameters.
     #[error("{0} takes no parameters")]
     TakesNone(String),
     /// There is no such port.
     #[error("{0}")]
     NoSuchPort(#[from] NoSuchPort),
-    /// The port has none of this, because it does not run there.
-    #[error("port {port} has no \"{key}\"")]
+    /// There is no worker on this core.
+    #[error("the gateway has no worker on core \"{core}\"; its cores are {}", .cores.join(", "))]
+    NoSuchCore {
+        /// The requested core.
+        core: String,
+        /// The cores of its workers.
+        cores: Vec<String>,
+    },
+    /// The port or the worker has none of this, because it does not run there.
+    #[error("{part} has no \"{key}\"")]
     NotThere {
-        /// The port.
-        port: String,
+        /// The port or the worker.
+        part: String,
         /// The key.
         key: String,
     },
@@ -65,11 +82,13 @@ impl<'a> Command<'a> {
     pub fn answer(&self, snapshot: &Snapshot) -> Result<Value, CommandError> {
         let unknown = || CommandError::Unknown(self.name.to_owned());
         let path = self.name.strip_prefix(PREFIX).ok_or_else(unknown)?;
-        if let Some(key) = path.strip_prefix(OF_PORT) {
-            return self.of_ports(key, snapshot).ok_or_else(unknown)?;
+        if let Some((kind, key)) = Kind::of(path) {
+            return match key {
+                None => self.whole(kind, snapshot),
+                Some(key) => self.key(kind, key, snapshot).ok_or_else(unknown)?,
+            };
         }
         match path {
-            PORT => self.port(snapshot),
             PORTS => self.alone(names(snapshot).map(Value::from).collect()),
             key => self.alone(tree(snapshot).remove(key).ok_or_else(unknown)?),
         }
@@ -83,49 +102,125 @@ impl<'a> Command<'a> {
         }
     }
 
-    /// All of the port that the parameters name.
-    fn port(&self, snapshot: &Snapshot) -> Result<Value, CommandError> {
-        let name = self.parameters.ok_or_else(|| CommandError::NeedsPort(self.name.to_owned()))?;
-        let port = ports(snapshot).find(|(its, _)| *its == name);
-        port.map(|(_, port)| Value::Object(port)).ok_or_else(|| NoSuchPort::of(name, snapshot).into())
+    /// All of the part that the parameters name.
+    fn whole(&self, kind: Kind, snapshot: &Snapshot) -> Result<Value, CommandError> {
+        let name = self.parameters.ok_or_else(|| kind.needed(self.name))?;
+        let part = kind.parts(snapshot).into_iter().find(|(its, _)| its == name);
+        part.map(|(_, part)| Value::Object(part)).ok_or_else(|| kind.missing(name, snapshot))
     }
 
-    /// `key` of the port that the parameters name, or of each port that has it; `None` if no port has.
-    fn of_ports(&self, key: &str, snapshot: &Snapshot) -> Option<Result<Value, CommandError>> {
-        let values =
-            ports(snapshot).filter_map(|(name, mut port)| Some((name.to_owned(), port.remove(key)?)));
-        let mut values: Map<_, _> = values.filter(|(_, value)| !value.is_null()).collect();
+    /// `key` of the part that the parameters name, or of each part that has it; `None` if no part has.
+    fn key(&self, kind: Kind, key: &str, snapshot: &Snapshot) -> Option<Result<Value, CommandError>> {
+        let parts = kind.parts(snapshot);
+        let exists = |wanted: &str| parts.iter().any(|(name, _)| name == wanted);
+        let value =
+            |(name, part): &(String, Map<String, Value>)| Some((name.clone(), part.get(key)?.clone()));
+        let mut values: Map<_, _> = parts.iter().filter_map(value).filter(|(_, it)| !it.is_null()).collect();
         if values.is_empty() {
             return None;
         }
         let Some(wanted) = self.parameters else { return Some(Ok(values.into())) };
-        Some(values.remove(wanted).ok_or_else(|| match names(snapshot).any(|name| name == wanted) {
-            true => CommandError::NotThere { port: wanted.to_owned(), key: key.to_owned() },
-            false => NoSuchPort::of(wanted, snapshot).into(),
+        Some(values.remove(wanted).ok_or_else(|| match exists(wanted) {
+            true => CommandError::NotThere { part: kind.name(wanted), key: key.to_owned() },
+            false => kind.missing(wanted, snapshot),
         }))
     }
 }
 
-/// The names of all commands for `snapshot`, in order. A key that no port has is left out.
+impl Kind {
+    const ALL: [Self; 2] = [Self::Port, Self::Worker];
+
+    /// The command that returns all of a part. With a slash and a key behind it, it returns that key.
+    const fn command(self) -> &'static str {
+        match self {
+            Self::Port => "port",
+            Self::Worker => "worker",
+        }
+    }
+
+    /// The kind that a command with this path is for, and its key unless it is for all of a part.
+    fn of(path: &str) -> Option<(Self, Option<&str>)> {
+        Self::ALL.into_iter().find_map(|kind| match path.strip_prefix(kind.command())? {
+            "" => Some((kind, None)),
+            rest => Some((kind, Some(rest.strip_prefix('/')?))),
+        })
+    }
+
+    /// The names of the parts, and their keys.
+    fn parts(self, snapshot: &Snapshot) -> Vec<(String, Map<String, Value>)> {
+        match self {
+            Self::Port => {
+                let keys = snapshot.ports.iter().map(|it| object(serde_json::to_value(it)));
+                names(snapshot).map(str::to_owned).zip(keys).collect()
+            }
+            Self::Worker => {
+                let part = |it: &WorkerReport| (it.core.to_string(), object(serde_json::to_value(it)));
+                snapshot.workers.iter().map(part).collect()
+            }
+        }
+    }
+
+    /// The name of a part in an error.
+    fn name(self, part: &str) -> String {
+        match self {
+            Self::Port => format!("port {part}"),
+            Self::Worker => format!("the worker on core {part}"),
+        }
+    }
+
+    /// The error of `command` without parameters.
+    fn needed(self, command: &str) -> CommandError {
+        match self {
+            Self::Port => CommandError::NeedsPort(command.to_owned()),
+            Self::Worker => CommandError::NeedsCore(command.to_owned()),
+        }
+    }
+
+    /// The error of a `name` that no part has.
+    fn missing(self, name: &str, snapshot: &Snapshot) -> CommandError {
+        match self {
+            Self::Port => NoSuchPort::of(name, snapshot).into(),
+            Self::Worker => {
+                let cores = snapshot.workers.iter().map(|it| it.core.to_string()).collect();
+                CommandError::NoSuchCore { core: name.to_owned(), cores }
+            }
+        }
+    }
+}
+
+/// The names of all commands for `snapshot`, in order. A key that no port or worker has is left out.
 pub fn commands(snapshot: &Snapshot) -> BTreeSet<String> {
     let of_gateway = tree(snapshot).into_iter().map(|(key, _)| key);
-    let of_ports = ports(snapshot).flat_map(|(_, port)| port);
-    let of_ports = of_ports.filter(|(_, value)| !value.is_null()).map(|(key, _)| format!("{OF_PORT}{key}"));
-    let paths = of_gateway.chain(of_ports).chain([PORT.to_owned()]);
+    let of_kind = |kind: Kind| {
+        let keys = kind.parts(snapshot).into_iter().flat_map(|(_, part)| part);
+        let keys = keys.filter(|(_, value)| !value.is_null());
+        keys.map(move |(key, _)| format!("{}/{key}", kind.command())).chain([kind.command().to_owned()])
+    };
+    let paths = of_gateway.chain(Kind::ALL.into_iter().flat_map(of_kind));
     paths.map(|path| format!("{PREFIX}{path}")).collect()
 }
 
 /// The explanation of the command called `name`; `None` if its name is not that of one of these commands.
 pub fn help(name: &str) -> Option<String> {
     let path = name.strip_prefix(PREFIX)?;
-    Some(match (path.strip_prefix(OF_PORT), path) {
-        (Some(key), _) => {
+    Some(match (Kind::of(path), path) {
+        (Some((Kind::Port, None)), _) => {
+            "Returns a port of `longspan show --json`. Parameters: string port".to_owned()
+        }
+        (Some((Kind::Worker, None)), _) => {
+            "Returns the worker of a core of `longspan show --json`. Parameters: int core".to_owned()
+        }
+        (Some((Kind::Port, Some(key))), _) => {
             format!(
                 "Returns \"{key}\" of each port of `longspan show --json`, or of one. Parameters: string port"
             )
         }
+        (Some((Kind::Worker, Some(key))), _) => {
+            format!(
+                "Returns \"{key}\" of each worker of `longspan show --json`, or of one. Parameters: int core"
+            )
+        }
         (None, PORTS) => "Returns the names of the ports. No parameters".to_owned(),
-        (None, PORT) => "Returns a port of `longspan show --json`. Parameters: string port".to_owned(),
         (None, key) => format!("Returns \"{key}\" of `longspan show --json`. No parameters"),
     })
 }
@@ -135,11 +230,6 @@ fn tree(snapshot: &Snapshot) -> Map<String, Value> {
     let mut keys = object(serde_json::to_value(snapshot));
     keys.retain(|_, value| !value.is_null());
     keys
-}
-
-/// The names and the keys of the ports.
-fn ports(snapshot: &Snapshot) -> impl Iterator<Item = (&str, Map<String, Value>)> {
-    names(snapshot).zip(snapshot.ports.iter().map(|port| object(serde_json::to_value(port))))
 }
 
 fn names(snapshot: &Snapshot) -> impl Iterator<Item = &str> {

@@ -42,10 +42,42 @@ fn each_key_of_the_snapshot_and_of_its_ports_is_a_command() {
 }
 
 #[test]
+fn each_worker_and_each_key_of_a_worker_is_an_answer_by_its_core() {
+    let mut snapshot = snapshot();
+    let mut another = snapshot.workers[0].clone();
+    (another.core, another.covered_lateness_ns) = (7, None);
+    snapshot.workers.push(another);
+    let workers = serde_json::to_value(&snapshot.workers).unwrap();
+    let names = commands(&snapshot);
+    for worker in workers.as_array().unwrap() {
+        let core = &worker["core"];
+        assert_eq!(ask(&snapshot, &format!("/longspan/worker,{core}")).as_ref(), Ok(worker));
+        for (key, value) in worker.as_object().unwrap() {
+            let command = format!("/longspan/worker/{key}");
+            assert!(names.contains(&command) && help(&command).is_some(), "{command}");
+            match ask(&snapshot, &format!("{command},{core}")) {
+                Ok(answer) => assert_eq!(&answer, value, "{command}"),
+                Err(error) => assert!(value.is_null(), "{command}: {error}"),
+            }
+        }
+    }
+    let busy = ask(&snapshot, "/longspan/worker/busy_share").unwrap();
+    assert_eq!(busy.as_object().unwrap().len(), snapshot.workers.len());
+    let covered = ask(&snapshot, "/longspan/worker/covered_lateness_ns").unwrap();
+    let known = snapshot.workers.iter().filter(|it| it.covered_lateness_ns.is_some()).count();
+    assert_eq!(covered.as_object().unwrap().len(), known);
+    assert!(known < snapshot.workers.len());
+}
+
+#[test]
 fn every_command_of_the_list_has_an_answer_and_a_help() {
     for snapshot in [snapshot(), snapshot_of_early_pauses()] {
         for command in commands(&snapshot) {
-            let parameters = if command == "/longspan/port" { ",dc0" } else { "" };
+            let parameters = match command.as_str() {
+                "/longspan/port" => ",dc0".to_owned(),
+                "/longspan/worker" => format!(",{}", snapshot.workers[0].core),
+                _ => String::new(),
+            };
             let answer = ask(&snapshot, &format!("{command}{parameters}")).unwrap();
             assert!(!answer.is_null() && help(&command).is_some(), "{command}");
         }
@@ -75,6 +107,13 @@ fn a_command_that_means_nothing_here_says_why() {
         ("/longspan/port,ge0", "the gateway has no port \"ge0\"; its ports are dc0, lh0"),
         ("/longspan/port/in,ge0", "the gateway has no port \"ge0\"; its ports are dc0, lh0"),
         ("/longspan/port/lscc,dc0", "port dc0 has no \"lscc\""),
+        ("/longspan/worker", "/longspan/worker needs the core of a worker, as in /longspan/worker,CORE"),
+        ("/longspan/worker,99", "the gateway has no worker on core \"99\"; its cores are 2, 3"),
+        ("/longspan/worker/turns,99", "the gateway has no worker on core \"99\"; its cores are 2, 3"),
+        (
+            "/longspan/worker/nothing",
+            "the gateway has no command \"/longspan/worker/nothing\"; / lists all commands",
+        ),
         ("/longspan/memory,dc0", "/longspan/memory takes no parameters"),
     ] {
         assert_eq!(ask(&snapshot, message).unwrap_err().to_string(), why, "{message}");
@@ -85,7 +124,7 @@ fn a_command_that_means_nothing_here_says_why() {
 /// The names of commands, and others.
 fn names() -> impl Strategy<Value = String> {
     let known = commands(&snapshot()).into_iter().collect::<Vec<_>>();
-    prop_oneof![proptest::sample::select(known), "(/longspan/)?(port/)?[a-z_]{0,9}", "\\PC{0,40}"]
+    prop_oneof![proptest::sample::select(known), "(/longspan/)?(port/|worker/)?[a-z_]{0,9}", "\\PC{0,40}"]
 }
 
 proptest! {
@@ -105,7 +144,7 @@ proptest! {
                 Some(key) if key.starts_with('/') => {
                     parameters.is_empty() || port.is_some_and(|port| !port[&key[1..]].is_null())
                 }
-                _ => parameters.is_empty(),
+                _ => parameters.is_empty() && name != "/longspan/worker",
             };
             let answer = ask(snapshot, &format!("{name}{parameters}"));
             prop_assert_eq!(answer.is_ok(), expected, "{:?}", answer);

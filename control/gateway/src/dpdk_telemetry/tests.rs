@@ -183,6 +183,17 @@ fn a_gateway_that_does_not_answer_in_time_holds_up_nobody() {
 }
 
 #[test]
+fn a_gateway_that_ends_refuses_commands_at_once() {
+    let (directory, _telemetry, events) = serving(Limits { answer: Duration::MAX, ..LIMITS });
+    let client = Client::new(&directory);
+    // Its control thread has ended, and closes devices. A command that waits for it would wait for ever.
+    drop(events);
+    for command in ["/longspan/memory", "/longspan/port,dc0", "/longspan/worker,2", "/"] {
+        assert_eq!(client.ask(command)["error"], "the gateway did not answer in time", "{command}");
+    }
+}
+
+#[test]
 fn silent_clients_of_the_dpdk_telemetry_make_room_for_others() {
     let (directory, _telemetry, events) = serving(Limits { at_once: 2, ..LIMITS });
     answer_all(events, observed());
@@ -205,7 +216,10 @@ fn an_answer_that_is_too_long_is_refused_and_the_client_keeps_its_connection() {
     answer_all(events, snapshot);
     let client = Client::new(&directory);
     let answer = client.ask("/longspan/config");
-    assert!(answer["error"].as_str().unwrap().contains("ask for one port or one key"), "{answer}");
+    assert!(
+        answer["error"].as_str().unwrap().contains("ask for one port, one worker or one key"),
+        "{answer}"
+    );
     assert_eq!(client.ask("/longspan/format")["/longspan/format"], 1);
 }
 

@@ -1,10 +1,10 @@
 //! The thread that asks the gateway, so that one that takes its time does not keep keys waiting.
 
-use crate::ask;
-use gateway::socket::Request;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
+use crate::failure::Failure;
+use std::mem;
+use std::panic;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use telemetry::Snapshot;
 use units::Interval;
@@ -16,14 +16,18 @@ pub type News = Result<Snapshot, String>;
 pub struct Feed {
     news: Receiver<News>,
     pace: Sender<Interval>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Feed {
-    /// Asks the gateway behind `socket` now and after each `interval`. The thread ends after this is dropped.
-    pub fn start(socket: PathBuf, interval: Interval) -> Self {
+    /// Asks by `ask` now and after each `interval`. The thread ends after this is dropped.
+    pub fn start(
+        ask: impl FnMut() -> Result<Snapshot, Failure> + Send + 'static,
+        interval: Interval,
+    ) -> Self {
         let ((sender, news), (pace, paces)) = (channel(), channel());
-        thread::spawn(move || ask_on(&socket, interval, &sender, &paces));
-        Self { news, pace }
+        let thread = thread::spawn(move || ask_on(ask, interval, &sender, &paces));
+        Self { news, pace, thread: Some(thread) }
     }
 
     /// Asks at another interval from now on.
@@ -32,16 +36,28 @@ impl Feed {
         let _ = self.pace.send(interval);
     }
 
-    /// The news since the last call, the oldest first.
-    pub fn news(&self) -> impl Iterator<Item = News> {
-        self.news.try_iter()
+    /// The next news since the last call. Panics if the thread did, whose message then is printed.
+    pub fn news(&mut self) -> Option<News> {
+        match self.news.try_recv() {
+            Ok(news) => Some(news),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => match mem::take(&mut self.thread)?.join() {
+                Ok(()) => None,
+                Err(panicked) => panic::resume_unwind(panicked),
+            },
+        }
     }
 }
 
-fn ask_on(socket: &Path, mut interval: Interval, news: &Sender<News>, paces: &Receiver<Interval>) {
+fn ask_on(
+    mut ask: impl FnMut() -> Result<Snapshot, Failure>,
+    mut interval: Interval,
+    news: &Sender<News>,
+    paces: &Receiver<Interval>,
+) {
     loop {
         let asked = Instant::now();
-        if news.send(ask::look(socket, Request::Show).map_err(|failure| failure.to_string())).is_err() {
+        if news.send(ask().map_err(|failure| failure.to_string())).is_err() {
             return;
         }
         loop {

@@ -4,6 +4,7 @@ mod feed;
 mod grid;
 mod model;
 mod screen;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod theme;
@@ -17,17 +18,18 @@ use feed::Feed;
 use gateway::socket::Request;
 use model::{Model, Wish};
 use ratatui::buffer::Buffer;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use ratatui::crossterm::terminal;
+use ratatui::crossterm::event::{Event, KeyEventKind};
+use ratatui::crossterm::terminal::size;
 use ratatui::layout::Rect;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::env;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use terminal::{Input, Screen};
 use theme::Theme;
 
 /// How long a key, a snapshot or a signal waits at most.
@@ -50,7 +52,8 @@ pub fn run(args: &TopArgs) -> Result<(), Failure> {
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         return Err(Failure::usage("top needs a terminal; --once prints one frame"));
     }
-    live(socket, &mut model, theme)
+    let mut feed = Feed::start(move || ask::look(&socket, Request::Show), args.interval);
+    live(&mut feed, &mut model, theme)
 }
 
 /// Prints what the screen would show after one interval, with all rows.
@@ -59,7 +62,7 @@ fn once(args: &TopArgs, socket: &Path, model: &mut Model, theme: Theme) -> Resul
     model.see(first);
     telemetry::has_port(&second, args.port.as_deref())?;
     model.see(second);
-    let (width, height) = match terminal::size() {
+    let (width, height) = match size() {
         Ok(size) if io::stdout().is_terminal() => size,
         _ => SIZE,
     };
@@ -76,25 +79,17 @@ fn text(model: &Model, width: u16, height: u16, theme: Theme) -> String {
     lines.join("\n").trim_end().to_owned() + "\n"
 }
 
-/// The terminal, which is as it was before once this is dropped, and after a panic.
-struct Screen(ratatui::DefaultTerminal);
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        ratatui::restore();
-    }
-}
-
-fn live(socket: PathBuf, model: &mut Model, theme: Theme) -> Result<(), Failure> {
+/// Shows what `feed` says until the user quits or a signal comes.
+fn live(feed: &mut Feed, model: &mut Model, theme: Theme) -> Result<(), Failure> {
     let ended = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGHUP, SIGINT] {
         flag::register(signal, ended.clone()).map_err(Failure::Signal)?;
     }
-    let feed = Feed::start(socket, model.interval);
-    let mut screen = Screen(ratatui::try_init().map_err(Failure::Print)?);
+    let mut screen = Screen::open().map_err(Failure::Print)?;
+    let input = Input::start();
     let mut is_stale = true;
     while !ended.load(Ordering::Relaxed) {
-        for news in feed.news() {
+        while let Some(news) = feed.news() {
             match news {
                 Ok(snapshot) => model.see(snapshot),
                 Err(why) => model.lose(why),
@@ -102,11 +97,11 @@ fn live(socket: PathBuf, model: &mut Model, theme: Theme) -> Result<(), Failure>
             is_stale = true;
         }
         if is_stale {
-            let drawn = screen.0.draw(|frame| screen::draw(frame.area(), frame.buffer_mut(), model, theme));
+            let drawn = screen.draw(|frame| screen::draw(frame.area(), frame.buffer_mut(), model, theme));
             drawn.map_err(Failure::Print)?;
             is_stale = false;
         }
-        match input().map_err(Failure::Print)? {
+        match input.next(WAKE).map_err(Failure::Print)? {
             Some(Event::Key(key)) if key.kind != KeyEventKind::Release => match model.press(key) {
                 Wish::Quit => break,
                 Wish::Pace => feed.pace(model.interval),
@@ -118,14 +113,4 @@ fn live(socket: PathBuf, model: &mut Model, theme: Theme) -> Result<(), Failure>
         is_stale = true;
     }
     Ok(())
-}
-
-/// The action of the user; `None` if there is none, or a signal came.
-fn input() -> io::Result<Option<Event>> {
-    match event::poll(WAKE) {
-        Ok(true) => event::read().map(Some),
-        Ok(false) => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
-        Err(error) => Err(error),
-    }
 }

@@ -5,6 +5,8 @@
 #[path = "../../../telemetry/tests/common/mod.rs"]
 mod common;
 
+mod ending;
+
 use super::grid::Tone;
 use super::model::{Model, Wish};
 use super::theme::Theme;

@@ -102,16 +102,34 @@ impl Senders {
         }
     }
 
-    /// The number of notifications that wait in the schemes which `settings` turn off.
-    pub fn waiting(&self, settings: &PortSettings) -> u64 {
+    /// Whether notifications may wait in the schemes which `settings` turn off.
+    pub fn may_wait(&self, settings: &PortSettings) -> bool {
+        let supplement = self.supplement.as_ref().filter(|_| settings.supplement.is_none());
+        self.waiting(settings) > 0 || supplement.is_some_and(Supplement::follows_any)
+    }
+
+    /// The number of notifications that wait in the schemes which `settings` turn off, but for supplemental CNPs.
+    fn waiting(&self, settings: &PortSettings) -> u64 {
         let limiter = self.limiter.as_ref().filter(|_| settings.lscc.is_none());
         let themis = self.themis.as_ref().filter(|_| settings.themis.is_none());
-        let supplement = self.supplement.as_ref().filter(|_| settings.supplement.is_none());
         let fast_cnps = self.fast_cnps.as_ref().filter(|_| settings.fast_cnp.is_none());
         limiter.map_or(0, RateLimiter::waiting)
             + themis.map_or(0, Gatekeeper::waiting)
-            + supplement.map_or(0, Supplement::waiting)
             + fast_cnps.map_or(0, FastCnps::waiting)
+    }
+
+    /// The number of notifications that are lost with the schemes which `settings` turn off. A supplemental CNP is due in the
+    /// queues in `severe` only, and to a sender that `is_reachable` by it.
+    pub fn lose(
+        &mut self,
+        now: Nanos,
+        settings: &PortSettings,
+        severe: QueueSet,
+        is_reachable: impl FnMut(PortId, Notification) -> bool,
+    ) -> u64 {
+        let waiting = self.waiting(settings);
+        let supplement = self.supplement.as_mut().filter(|_| settings.supplement.is_none());
+        waiting + supplement.map_or(0, |it| it.lose(now, severe, &mut self.flows, is_reachable))
     }
 
     /// Prefetches the flows of `frames` that cross this `way`, before they are taken one by one.

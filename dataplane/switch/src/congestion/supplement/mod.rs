@@ -143,9 +143,9 @@ impl Supplement {
         self.blocked.unwrap_or_else(|| self.agenda.deadline())
     }
 
-    /// The most CNPs that may wait: those to all flows that are followed, while a port has no room for the next one.
-    pub fn waiting(&self) -> u64 {
-        self.blocked.map_or(0, |_| self.agenda.listed())
+    /// Whether flows are followed, to which CNPs may be due.
+    pub fn follows_any(&self) -> bool {
+        self.agenda.listed() > 0
     }
 
     /// Whether notifications wait until a port that has room again calls [`Supplement::notify`].
@@ -172,6 +172,29 @@ impl Supplement {
                 break;
             }
         }
+    }
+
+    /// The number of CNPs that are missing by now, to flows of the queues in `severe` whose senders `is_reachable` by
+    /// them. They are lost, because the scheme ends. Looks at all flows that it follows, once.
+    pub fn lose(
+        &mut self,
+        now: Nanos,
+        severe: QueueSet,
+        flows: &mut Flows,
+        mut is_reachable: impl FnMut(PortId, Notification) -> bool,
+    ) -> u64 {
+        let mut lost = 0;
+        let mut count = |port, cnp| match is_reachable(port, cnp) {
+            true => {
+                lost += 1;
+                Offer::Full { until: Nanos::NEVER }
+            }
+            false => Offer::Unreachable,
+        };
+        while let Some(slot) = self.agenda.take(Nanos::NEVER) {
+            self.handle(now, slot, severe, flows, &mut count);
+        }
+        lost
     }
 
     /// Makes the CNP to a flow if it is missing. Returns the time to look at the flow again; `None` if it is left alone until

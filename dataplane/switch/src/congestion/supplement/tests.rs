@@ -184,6 +184,30 @@ fn flows_that_a_reload_forgets_before_their_cnp_is_due_are_counted() {
 }
 
 #[test]
+fn the_cnps_that_are_lost_with_the_scheme_are_those_that_are_missing_however_many_and_no_others() {
+    let lost = |told: usize, severe: QueueSet| {
+        let mut scene = Scene::new(|it| it.notifier.flows = 1_024);
+        let slots: Vec<_> = (0..130).map(|number| scene.flow(number)).collect();
+        slots.iter().for_each(|slot| scene.mark(*slot));
+        // Nobody calls while all of them become due.
+        scene.now += TIMER - Interval(1);
+        scene.mark(slots[99]);
+        for slot in &slots[..told] {
+            assert!(scene.receiver(*slot));
+        }
+        let Scene { scheme, flows, now, .. } = &mut scene;
+        assert!(scheme.follows_any() && !scheme.is_blocked());
+        let lost = scheme.lose(*now + Interval(1), severe, flows, |_, _| true);
+        assert!(!scheme.follows_any());
+        lost
+    };
+    assert_eq!(lost(0, severe()), 99, "senders below 100 are known, and one was marked again");
+    assert!(lost(0, severe()) > HANDLED_PER_CALL as u64);
+    assert_eq!(lost(0, QueueSet::EMPTY), 0);
+    assert_eq!(lost(40, severe()), 59, "their receivers have told 40 of them");
+}
+
+#[test]
 fn a_cnp_that_finds_no_room_is_made_when_there_is_room_again() {
     let mut scene = Scene::new(|_| ());
     let slot = scene.flow(1);

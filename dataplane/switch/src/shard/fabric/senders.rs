@@ -6,6 +6,7 @@ use crate::congestion::lscc::{Outgoing, RateAdvertiser};
 use crate::congestion::senders::{Passage, Refusal, Senders};
 use crate::congestion::themis::Lane;
 use crate::descriptor::Descriptor;
+use crate::egress::EgressPort;
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Slot, Way};
 use crate::forwarding::{Forwarding, Verdict};
@@ -46,12 +47,15 @@ impl<F: Frame> Fabric<F> {
             let settings = new.port(port);
             for _ in 0..LAST_CALLS {
                 let Some(senders) = self.senders[port.index()].as_ref() else { break };
-                if senders.waiting(settings) == 0 || senders.deadline() > now {
+                if !senders.may_wait(settings) || senders.deadline() > now {
                     break;
                 }
                 self.notify(now, port, old);
             }
-            let lost = self.senders[port.index()].as_ref().map_or(0, |it| it.waiting(settings));
+            let Some(senders) = &mut self.senders[port.index()] else { continue };
+            let severe = severe(senders, &self.egress[port.index()]);
+            let is_reachable = |ingress, cnp| sender(old, port, ingress, cnp).is_some();
+            let lost = senders.lose(now, settings, severe, is_reachable);
             self.ingress[port.index()].counters.lost_notifications += lost;
         }
     }
@@ -223,13 +227,12 @@ impl<F: Frame> Fabric<F> {
     pub(super) fn notify(&mut self, now: Nanos, port: PortId, program: &Program) {
         let Self { senders, egress, ways_out, owners, owned, .. } = self;
         let Some(senders) = &mut senders[port.index()] else { return };
-        let severe =
-            senders.severe_from().map_or(QueueSet::EMPTY, |from| egress[port.index()].at_least(from));
+        let severe = severe(senders, &egress[port.index()]);
         let mut handed_over = 0;
         senders.notify(now, severe, |ingress, notification| {
-            // Never notify across the long link: a host behind it has not sent through this end.
-            let sender = routed(program, ingress, notification).filter(|(to, _)| *to != port);
-            let Some((port, notification)) = sender else { return Offer::Unreachable };
+            let Some((port, notification)) = sender(program, port, ingress, notification) else {
+                return Offer::Unreachable;
+            };
             if owned.contains(port) {
                 let taken = egress[port.index()].notifications.push(notification);
                 return if taken { Offer::Taken } else { Offer::Full { until: Nanos::NEVER } };
@@ -299,6 +302,22 @@ impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Watched<'_, T> {
     fn marks(&mut self, frame: &F) -> bool {
         self.senders.congested(self.now, frame.headers(), frame.length())
     }
+}
+
+/// The queues of `egress` that are severely congested for a scheme of `senders`.
+fn severe(senders: &Senders, egress: &EgressPort) -> QueueSet {
+    senders.severe_from().map_or(QueueSet::EMPTY, |from| egress.at_least(from))
+}
+
+/// The port through which `notification`, made at the long `port`, reaches its sender, who is behind `ingress`. Nobody is
+/// notified across the long link: a host behind it has not sent through this end.
+fn sender(
+    program: &Program,
+    port: PortId,
+    ingress: PortId,
+    notification: Notification,
+) -> Option<(PortId, Notification)> {
+    routed(program, ingress, notification).filter(|(to, _)| *to != port)
 }
 
 /// Returns the egress port of a notification and the notification as it leaves. Where the gateway routes, its route
