@@ -1,8 +1,8 @@
-//! Ctrl-C, which ends a command after it has written its results so far.
+//! Ctrl-C, and for some commands SIGTERM, which ends a command after it has written its results so far.
 
 use crate::failure::Failure;
 use core::ops::ControlFlow;
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,10 +16,24 @@ impl Interrupt {
     /// # Errors
     /// [`Failure::Signal`].
     pub fn heard() -> Result<Self, Failure> {
+        Self::of(&[SIGINT])
+    }
+
+    /// As [`Interrupt::heard`], and SIGTERM is the same: for a command that never waits for a read.
+    ///
+    /// # Errors
+    /// [`Failure::Signal`].
+    pub fn or_termination_heard() -> Result<Self, Failure> {
+        Self::of(&[SIGINT, SIGTERM])
+    }
+
+    fn of(signals: &[i32]) -> Result<Self, Failure> {
         let asked = Arc::new(AtomicBool::new(false));
-        // In this order: the second signal finds the flag set by the first.
-        flag::register_conditional_default(SIGINT, asked.clone()).map_err(Failure::Signal)?;
-        flag::register(SIGINT, asked.clone()).map_err(Failure::Signal)?;
+        for signal in signals {
+            // In this order: the second signal finds the flag set by the first.
+            flag::register_conditional_default(*signal, asked.clone()).map_err(Failure::Signal)?;
+            flag::register(*signal, asked.clone()).map_err(Failure::Signal)?;
+        }
         Ok(Self(asked))
     }
 

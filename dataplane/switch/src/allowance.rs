@@ -1,10 +1,11 @@
 //! A limit on actions taken for the frames of one port.
 
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 
 /// A token bucket, full at first. It is the generic cell rate algorithm (ITU-T I.371, annex A), so one instant is its whole
 /// state.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Bucket {
     /// The time when the bucket is full again.
     full_at: Nanos,
@@ -24,7 +25,7 @@ impl Bucket {
 }
 
 /// A token bucket of [`Allowance::BURST`], filled with [`Allowance::PER_SECOND`]; full at first.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Allowance(Bucket);
 
 impl Allowance {

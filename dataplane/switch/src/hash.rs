@@ -16,12 +16,13 @@ use core::fmt;
 use core::hash::Hasher;
 use foldhash::SharedSeed;
 use foldhash::fast::FoldHasher;
+use serde::{Deserialize, Serialize};
 
 /// The key of a switch's tables.
 ///
 /// A gateway on the wire draws it when it starts, and keeps it secret. Replay and simulation derive it from their
 /// seed, so that a run can be repeated exactly.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HashKey(u64, u64);
 
 impl HashKey {
@@ -47,11 +48,24 @@ impl fmt::Debug for HashKey {
     }
 }
 
-/// The hash with a key.
-#[derive(Clone)]
+/// The hash with a key. In a checkpoint it is its key.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(from = "HashKey", into = "HashKey")]
 pub(crate) struct KeyedHash {
-    start: u64,
+    key: HashKey,
     factors: SharedSeed,
+}
+
+impl From<HashKey> for KeyedHash {
+    fn from(key: HashKey) -> Self {
+        Self::new(key)
+    }
+}
+
+impl From<KeyedHash> for HashKey {
+    fn from(hash: KeyedHash) -> Self {
+        hash.key
+    }
 }
 
 /// Does not show the key.
@@ -62,13 +76,13 @@ impl fmt::Debug for KeyedHash {
 }
 
 impl KeyedHash {
-    pub const fn new(HashKey(start, factors): HashKey) -> Self {
-        Self { start, factors: SharedSeed::from_u64(factors) }
+    pub const fn new(key: HashKey) -> Self {
+        Self { key, factors: SharedSeed::from_u64(key.1) }
     }
 
     #[inline]
     pub const fn hasher(&self) -> impl Hasher + use<'_> {
-        FoldHasher::with_seed(self.start, &self.factors)
+        FoldHasher::with_seed(self.key.0, &self.factors)
     }
 }
 

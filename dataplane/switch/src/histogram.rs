@@ -4,6 +4,8 @@
 //! at most an eighth of its value wide. It is recorded into once per frame, so it has a fixed size
 //! and precision, and recording is a shift and an addition without a branch that can fail.
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 use units::Interval;
 
 /// Buckets per power of two.
@@ -14,8 +16,9 @@ const LARGEST_BITS: u32 = 37;
 const BUCKETS: usize = (STEPS * (LARGEST_BITS - STEP_BITS + 1) as u64) as usize;
 
 /// A histogram of queue delays in nanoseconds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DelayHistogram {
+    #[serde(with = "BigArray")]
     counts: [u64; BUCKETS],
     longest: u64,
 }

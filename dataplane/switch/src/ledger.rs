@@ -20,10 +20,11 @@
 //! never leaks.
 
 use crate::sync::{AtomicU64, Ordering};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use units::{Bytes, Cells, PortId, Priority, WireBytes};
 
 /// The shard, and so the core, that owns a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ShardId(pub u16);
 
 impl ShardId {
@@ -35,7 +36,7 @@ impl ShardId {
 }
 
 /// The part of the shared pools that one shard's groups and queues hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolUse {
     /// Shared part of the ingress pool.
     pub shared: Bytes,
@@ -58,6 +59,19 @@ impl Row {
     }
 }
 
+/// As plain numbers.
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.each_ref().map(|total| total.load(Ordering::Acquire)).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Row {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <[u64; Priority::COUNT]>::deserialize(deserializer).map(|totals| Self(totals.map(AtomicU64::new)))
+    }
+}
+
 /// Cells, bytes and frames of one priority, beside each other: most frames touch one cache line here, not three.
 #[derive(Default)]
 struct Total {
@@ -66,8 +80,23 @@ struct Total {
     frames: AtomicU64,
 }
 
+/// As plain numbers.
+impl Serialize for Total {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { cells, bytes, frames } = self;
+        [cells, bytes, frames].map(|total| total.load(Ordering::Acquire)).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Total {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let [cells, bytes, frames] = <[u64; 3]>::deserialize(deserializer)?.map(AtomicU64::new);
+        Ok(Self { cells, bytes, frames })
+    }
+}
+
 /// Cells, bytes and frames, by priority.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 #[repr(align(64))]
 struct Totals([Total; Priority::COUNT]);
 
@@ -162,7 +191,7 @@ impl core::iter::Sum for Load {
 }
 
 /// A number of frames and their bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volume {
     /// Frames.
     pub frames: u64,
@@ -221,6 +250,7 @@ impl core::iter::Sum for Volume {
 }
 
 /// The ledger of one switch, shared by its shards.
+#[derive(Serialize, Deserialize)]
 pub struct Ledger {
     ports: usize,
     shards: usize,

@@ -1,10 +1,12 @@
 //! Reasons for the end of a frame: every drop and every consumed frame has a name.
 
+use serde::{Deserialize, Serialize};
+
 /// Names a closed set of reasons once: the variants, their order, their stable names.
 macro_rules! reasons {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum $name {
             $($(#[$doc])* $variant,)+
         }

@@ -8,6 +8,8 @@
 //! If all slots are taken, half of the places are empty, so a set of 16 has 8 entries on average. With an
 //! unpredictable hash, about one insertion in a hundred then finds a full set, and hardly any in a half-full table.
 
+use serde::{Deserialize, Serialize};
+
 /// Places of a set: as many as fit a cache line.
 pub(crate) const WAYS: usize = 16;
 /// A word begins with the first way of the search for its hash.
@@ -17,11 +19,12 @@ const WAY_SHIFT: u32 = u32::BITS - WAYS.ilog2();
 const _: () = assert!(first_way(Index::MOST_SLOTS) == 0);
 
 /// The places of a set, in one cache line: zero for an empty one, otherwise bits of the hash above the slot plus one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 #[repr(align(64))]
 struct Set([u32; WAYS]);
 
 /// The index.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Index {
     sets: Vec<Set>,
     /// Mask of the slot in a word.

@@ -1,9 +1,10 @@
 //! The highest level that a figure has reached.
 
+use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 /// Two watermarks of one figure, as SONiC keeps them: one since the start, one since the last read that cleared it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watermark {
     since_cleared: u64,
     persistent: u64,

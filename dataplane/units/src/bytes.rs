@@ -3,10 +3,11 @@
 use core::fmt;
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Sub, SubAssign};
+use serde::{Deserialize, Serialize};
 
 /// Bytes of frames as they are stored, without FCS, preamble or gap: the unit of thresholds, watermarks and
 /// counters. A frame is charged to the buffer in whole [`crate::Cells`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Bytes(pub u64);
 
 impl Bytes {
@@ -84,7 +85,7 @@ impl fmt::Display for Bytes {
 }
 
 /// Bytes that occupy a link: the frame, padded to the minimum, with FCS, preamble and gap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WireBytes(pub u64);
 
 impl WireBytes {

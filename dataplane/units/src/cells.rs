@@ -3,6 +3,7 @@
 use crate::{Bytes, WireBytes};
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Sub};
+use serde::{Deserialize, Serialize};
 
 /// Cells of the buffer.
 ///
@@ -17,7 +18,7 @@ use core::ops::{Add, AddAssign, Sub};
 ///
 /// Switching chips use larger cells, 200 bytes and more, because they read memory a row at a time. Smaller
 /// cells waste less on rounding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Cells(pub u64);
 
 impl Cells {

@@ -2,10 +2,11 @@
 
 use crate::rate::FrameTime;
 use crate::{BitRate, Interval, Nanos, SerializationTime, WireBytes};
+use serde::{Deserialize, Serialize};
 
 /// A count of pause quanta, as PFC and PAUSE frames carry it. One quantum is 512 bit times at
 /// the rate of the port (IEEE 802.3 clause 31B.2): 5.12 ns at 100G, 1.28 ns at 400G.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PauseQuanta(pub u16);
 
 impl PauseQuanta {
@@ -37,7 +38,7 @@ impl PauseQuanta {
 ///
 /// A minimum frame lasts 1.7 ns at 400G, so the clock keeps the fraction of a nanosecond. Only the results
 /// are rounded, always up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct LinkClock {
     per_byte: SerializationTime,
     /// Rounded up.

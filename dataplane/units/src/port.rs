@@ -1,9 +1,10 @@
 //! Port numbers and sets of them.
 
 use core::fmt;
+use serde::{Deserialize, Serialize};
 
 /// A port of one switch: its position in the configuration, from zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PortId(pub u16);
 
 impl PortId {
@@ -21,7 +22,7 @@ impl fmt::Display for PortId {
 }
 
 /// A set of ports, one bit per port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PortSet(u64);
 
 impl PortSet {

@@ -2,9 +2,10 @@
 
 use crate::bit_set::bit_set;
 use core::fmt;
+use serde::{Deserialize, Serialize};
 
 /// A priority, 0 to 7. It also numbers the traffic class and the priority group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Priority(u8);
 
 /// The number is not a priority.
@@ -64,7 +65,7 @@ impl fmt::Display for Priority {
 }
 
 /// A set of priorities: bit n is priority n, as in a class-enable vector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PrioritySet(u8);
 
 bit_set!(PrioritySet(u8) of Priority);

@@ -3,12 +3,13 @@
 use crate::Priority;
 use crate::bit_set::bit_set;
 use core::fmt;
+use serde::{Deserialize, Serialize};
 
 /// An egress queue of one port: its position in the port's settings, from zero.
 ///
 /// Queues 0 to 7 belong to the priorities of the same numbers. The settings of each further queue name its
 /// priority.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct QueueId(u8);
 
 impl QueueId {
@@ -51,7 +52,7 @@ impl fmt::Display for QueueId {
 }
 
 /// A set of queues, one bit per queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct QueueSet(u64);
 
 bit_set!(QueueSet(u64) of QueueId);

@@ -3,9 +3,10 @@
 use crate::{Interval, Nanos, WireBytes};
 use core::fmt;
 use core::num::NonZeroU64;
+use serde::{Deserialize, Serialize};
 
 /// A rate in bits per second, never zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BitRate(NonZeroU64);
 
 impl BitRate {
@@ -84,7 +85,7 @@ impl fmt::Display for BitRate {
 ///
 /// A link clock adds these without rounding, so a long train of frames ends on the nanosecond at which its
 /// last bit leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SerializationTime {
     numerator: u64,
     denominator: u64,
@@ -127,7 +128,7 @@ impl SerializationTime {
 }
 
 /// A duration on a link: whole nanoseconds, and a fraction in units of the link's denominator.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct FrameTime {
     whole: Interval,
     rest: u64,

@@ -2,10 +2,11 @@
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Mul, Sub};
+use serde::{Deserialize, Serialize};
 
 /// An instant: nanoseconds since an epoch that the caller chose (TSC start, Unix time of a capture, the start
 /// of a simulation). The switch core only compares instants and adds intervals to them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
@@ -57,7 +58,7 @@ impl fmt::Display for Nanos {
 }
 
 /// A duration in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Interval(pub u64);
 
 impl Interval {

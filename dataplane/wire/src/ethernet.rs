@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use serde::{Deserialize, Serialize};
 
 use crate::bytes::{array, checked_head, head, put, room, swap, u16_at};
 use crate::{BufferTooSmall, ParseError, Protocol};
@@ -17,7 +18,7 @@ const SOURCE: usize = 6;
 const ETHER_TYPE: usize = 12;
 
 /// A MAC address, in transmission order.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MacAddress(pub [u8; 6]);
 
 impl MacAddress {

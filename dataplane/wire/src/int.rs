@@ -10,6 +10,7 @@
 //! | 5 or 8 x 64 | hops | rate (4), timestamp (24), bytes sent (20), queue (16) |
 
 use core::fmt;
+use serde::{Deserialize, Serialize};
 
 use units::{BitRate, Nanos};
 
@@ -19,7 +20,7 @@ use crate::ethernet::MacAddress;
 use crate::{BufferTooSmall, ParseError, Protocol};
 
 /// The number of hops that a header has room for. The BTH says which it is ([`crate::roce::bth::Telemetry`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Format {
     /// Five, as in the paper.
     #[default]
@@ -57,7 +58,7 @@ const TIMESTAMP_BITS: u32 = 24;
 const SENT_BITS: u32 = 20;
 
 /// The rate of a link, as a code of four bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LinkRate(u8);
 
 /// In units of 100 Mb/s, by code. Code 0 is invalid.
@@ -107,7 +108,7 @@ impl fmt::Display for LinkRate {
 }
 
 /// A hop's record of the link on which it sent the packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Hop {
     /// B: the rate of the link.
     pub rate: LinkRate,
@@ -178,7 +179,7 @@ const fn low_bits(count: u32) -> u64 {
 }
 
 /// The number of a hop, 12 bits. Senders use it to detect that their path changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct HopNumber(u16);
 
 impl HopNumber {
@@ -308,7 +309,7 @@ pub fn clear(bytes: &mut [u8], format: Format) {
 }
 
 /// The header as a value. The default is the header that a sender writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Header {
     /// Hops that the packet has passed; the low four bits count.
     pub passed: u8,

@@ -1,9 +1,10 @@
 //! Definitions shared by IPv4 and IPv6: DSCP, ECN and protocol numbers.
 
 use core::fmt;
+use serde::{Deserialize, Serialize};
 
 /// Explicit congestion notification, the low two bits of the traffic class (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Ecn {
     /// 00: not ECN-capable, so dropping is the only congestion signal.
@@ -43,7 +44,7 @@ impl Ecn {
 }
 
 /// A differentiated services codepoint, 0 to 63 (RFC 2474).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Dscp(u8);
 
 /// The number is not a DSCP.

@@ -4,6 +4,7 @@
 //! They have the EtherType of PTP and an address that no bridge forwards, so they stay on their link. Of all other
 //! PTP messages, only the type is read.
 
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::bytes::{array, checked_head, put, room, u16_at, u32_at, u64_at};
@@ -56,7 +57,7 @@ pub fn is_frame(frame: &[u8]) -> bool {
 }
 
 /// A `portIdentity`: a clock and one of its ports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PortIdentity {
     /// `clockIdentity`.
     pub clock: u64,
@@ -83,7 +84,7 @@ impl PortIdentity {
 }
 
 /// A `Timestamp`, of a clock whose epoch only its owner knows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Timestamp {
     /// `secondsField`, of which 48 bits are sent.
     pub seconds: u64,

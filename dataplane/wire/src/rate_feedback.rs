@@ -8,6 +8,7 @@
 
 use core::fmt;
 use core::net::Ipv4Addr;
+use serde::{Deserialize, Serialize};
 
 use siphasher::sip::SipHasher24;
 use units::{BitRate, Nanos};
@@ -54,7 +55,7 @@ const RATE_AT: usize = 24;
 const TAG_AT: usize = MESSAGE_LEN - TAG_LEN;
 
 /// The shared key of both ends of a link, for the tag. Debug output hides it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key(pub [u8; 16]);
 
 impl fmt::Debug for Key {

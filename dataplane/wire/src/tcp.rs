@@ -1,6 +1,7 @@
 //! TCP: RFC 9293 section 3.1. Options are skipped.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
+use serde::{Deserialize, Serialize};
 
 use crate::bytes::{checked_head, head, put, room, u16_at, u32_at};
 use crate::checksum::Sum;
@@ -22,7 +23,7 @@ const CHECKSUM: usize = 16;
 const URGENT: usize = 18;
 
 /// A sequence number, 32 bits, which wraps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SequenceNumber(pub u32);
 
 impl SequenceNumber {

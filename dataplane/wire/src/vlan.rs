@@ -1,5 +1,6 @@
 //! VLAN tags: IEEE 802.1Q clause 9.6.
 
+use serde::{Deserialize, Serialize};
 use units::Priority;
 
 use crate::bytes::{checked_head, head, put, room, u16_at};
@@ -15,7 +16,7 @@ pub const MAX_TAGS: usize = 2;
 const DROP_ELIGIBLE: u16 = 1 << 12;
 
 /// A VLAN identifier, 0 to 4095. 0 tags only a priority; 4095 is reserved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VlanId(u16);
 
 /// The number is not a VLAN identifier.
@@ -43,7 +44,7 @@ impl VlanId {
 }
 
 /// The tag control information as a value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tag {
     /// Priority code point.
     pub priority: Priority,

@@ -1,5 +1,6 @@
 //! Pacing: when a queue pair may send its next packet.
 
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos, WireBytes};
 
 /// The exact earliest start of the next packet, including its fraction of a nanosecond.
@@ -7,7 +8,7 @@ use units::{BitRate, Interval, Nanos, WireBytes};
 /// The gap after a packet follows the rate at its start; later rate changes affect the next packet. A packet
 /// that starts late by up to the gap, because the link was busy, does not delay later packets, so a queue
 /// pair gets its full rate. A packet that is later than that starts a new schedule, so no credit builds up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Pacer {
     due: Nanos,
     /// Fraction of a nanosecond past `due`, in units of `1 / rate`.

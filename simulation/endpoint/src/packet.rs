@@ -13,6 +13,8 @@ pub(crate) use segment::{AckSegmentTemplate, SegmentTemplate};
 use crate::settings::{CongestionControl, HostSettings, Transport};
 use core::net::IpAddr;
 use path::{BTH_AT_MAX, IP_AT, behind_ip};
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 use units::Bytes;
 use wire::int;
 use wire::ip::{Dscp, Ecn};
@@ -37,7 +39,7 @@ const SYNDROME_SEQUENCE_ERROR: u8 = 0x60;
 const SYNDROME_SELECTIVE: u8 = 0x7f;
 
 /// The format of data packets behind the IP header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Format {
     /// RoCEv2.
     Roce,
@@ -103,7 +105,7 @@ impl Format {
 }
 
 /// The headers of the data packets of a queue pair.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DataTemplate {
     path: Path,
     dscp: Dscp,
@@ -111,6 +113,7 @@ pub(crate) struct DataTemplate {
     /// The payload of the last packet.
     payload: u16,
     /// The telemetry stays zero.
+    #[serde(with = "BigArray")]
     bytes: [u8; DATA_HEADERS_MAX + int::LEN_MAX],
 }
 
@@ -218,7 +221,7 @@ impl Answer {
 }
 
 /// The acknowledgements of a queue pair, including the ICRC.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct AckTemplate {
     /// The frame and its ICRC with all variable fields zero.
     frame: ShortFrame,

@@ -6,6 +6,7 @@ use crate::packet::{
 use crate::settings::{Connection, FlowId, HostSettings};
 use crate::transport::{ReceiveTransport, Response};
 use core::net::IpAddr;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::{Interval, Nanos, Priority};
 use wire::ip::Dscp;
@@ -25,7 +26,7 @@ pub(crate) struct Arrival<'a> {
 }
 
 /// The template of its answers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum Template {
     Plain(AckTemplate),
     Returning(ReturningTemplate),
@@ -49,7 +50,7 @@ pub(crate) struct Outcome {
 }
 
 /// The receiving end of a flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Receiver {
     pub flow: FlowId,
     /// The priority of acknowledgements and notifications.

@@ -6,6 +6,7 @@ use crate::packet::{Answer, DataPacket, DataTemplate, Format, Path, SegmentTempl
 use crate::settings::{Connection, FlowId, HostSettings};
 use crate::transport::{Response, SendTransport};
 use core::net::IpAddr;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::{BitRate, Bytes, Interval, Nanos, Priority, WireBytes};
 use wire::roce::direct_int::Content;
@@ -26,7 +27,7 @@ pub struct FlowState {
 }
 
 /// A message, by its packets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Message {
     /// Bytes per packet, except the last.
     mtu: u16,
@@ -84,7 +85,7 @@ impl Message {
 }
 
 /// The place of a queue pair in the transmission order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Place {
     /// None: it has nothing to send or may not send.
     None,
@@ -105,14 +106,14 @@ pub(crate) struct Departure {
 }
 
 /// The header template of its packets.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum Template {
     Roce(DataTemplate),
     Tcp(SegmentTemplate),
 }
 
 /// The sending end of a flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sender {
     pub flow: FlowId,
     pub priority: Priority,

@@ -12,6 +12,7 @@ pub use timely::Timely;
 
 use core::net::IpAddr;
 use core::num::NonZeroU32;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
@@ -19,7 +20,7 @@ use wire::roce::fast_cnp::OptionType;
 use wire::roce::{Psn, QueuePair};
 
 /// The addresses of a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Station {
     /// Its MAC address.
     pub mac: MacAddress,
@@ -28,7 +29,7 @@ pub struct Station {
 }
 
 /// A flow, by a number that is unique in the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FlowId(pub u32);
 
 /// The settings of a host.
@@ -84,7 +85,7 @@ pub enum Transport {
 }
 
 /// Go-back-N.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GoBackN {
     /// Every `ack_every`th packet requests an acknowledgement, and so does the last one of a message.
     pub ack_every: NonZeroU32,
@@ -116,7 +117,7 @@ pub enum CongestionControl {
 
 /// The reaction point of DCQCN ("Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015). Each
 /// setting gives its name in the paper and, in parentheses, in NVIDIA's (Mellanox's) NICs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dcqcn {
     /// g, the gain of alpha, between 0 and 1 (`dce_tcp_g`, there the share of alpha that is kept, in units of
     /// 1/1024).
@@ -174,7 +175,7 @@ impl Default for Dcqcn {
 }
 
 /// An end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
     /// The sender.
     Sender,
@@ -183,7 +184,7 @@ pub enum End {
 }
 
 /// A flow from the view of one end: one message over its own queue pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
     /// The flow.
     pub flow: FlowId,

@@ -2,6 +2,7 @@
 
 mod build;
 mod calendar;
+mod checkpoint;
 mod checks;
 mod crew;
 mod exchange;
@@ -14,6 +15,8 @@ mod standstill;
 mod start;
 mod switches;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 mod turn;
 
@@ -21,12 +24,13 @@ use crate::flows::Flow;
 use crate::ideal::Paths;
 use crate::network::{FlowSpec, NodeId};
 use crate::nodes::{Place, Station, Switch};
-use crate::observer::{Observer, Progress, Rounds, View};
+use crate::observer::{Observer, Progress, Rounds, State, View};
 use crate::options::Options;
 use crate::outcome::{Checks, Ending, HostOutcome, LinkOutcome, Outcome, SwitchOutcome};
 use crate::stall::Watch;
 use crate::tournament::Tournament;
 use crate::violation::{Broken, Violation};
+pub use checkpoint::NotResumed;
 use crew::Crew;
 use endpoint::FlowId;
 use part::{Part, Window};
@@ -79,6 +83,10 @@ pub(crate) struct Engine {
     /// The switch whose sums are taken next.
     next_switch: usize,
     samples: u64,
+    /// The instant of the next sample.
+    next_sample: Nanos,
+    /// The number of flows that were fetched.
+    fetched: u64,
     /// The number of events and samples at which progress is reported next.
     progress_at: u64,
     rounds: Rounds,
@@ -103,7 +111,9 @@ impl Engine {
         mut flows: impl Iterator<Item = FlowSpec>,
         observer: &mut impl Observer,
     ) -> Result<Outcome, Violation> {
-        self.pull(&mut flows);
+        if self.fetched == 0 {
+            self.pull(&mut flows);
+        }
         let ending = match self.turn(&mut flows, observer) {
             Stop::Ended(ending) => ending,
             Stop::Broken(what) => return Err(self.violation(what)),
@@ -112,6 +122,11 @@ impl Engine {
             return Err(self.violation(what));
         }
         Ok(self.outcome(ending))
+    }
+
+    /// The number of calls of the iterator of flows so far.
+    pub fn fetched(&self) -> u64 {
+        self.fetched
     }
 
     fn violation(&self, what: Broken) -> Violation {
@@ -138,7 +153,6 @@ impl Engine {
         observer: &mut impl Observer,
         crew: &Crew,
     ) -> Result<Ending, Stop> {
-        let mut next_sample = self.options.sampling.map_or(Nanos::NEVER, |_| Nanos::ZERO);
         loop {
             self.exchange();
             if self.pending.is_empty() && self.active() == 0 && self.next_again() == Nanos::NEVER {
@@ -149,10 +163,10 @@ impl Engine {
             self.tell(next, observer);
             let (at, actor) = next;
             if at > self.options.limit || at == Nanos::NEVER {
-                return Ok(self.stop_at_limit(next_sample, observer));
+                return Ok(self.stop_at_limit(observer));
             }
-            while next_sample <= at {
-                next_sample = self.sample(next_sample, observer);
+            while self.next_sample <= at {
+                self.sample(observer);
                 if self.is_interrupted(observer) {
                     return Ok(Ending::Interrupted);
                 }
@@ -168,7 +182,7 @@ impl Engine {
                 }
                 self.parts[0].check_event()?;
             } else {
-                self.advance((next, next_sample), flows, observer, crew)?;
+                self.advance(next, flows, observer, crew)?;
             }
             self.check_sums()?;
             if self.is_interrupted(observer) {
@@ -199,28 +213,28 @@ impl Engine {
     /// Lets the parts act from `next`, their first turn, on.
     fn advance(
         &mut self,
-        (next, next_sample): (Turn, Nanos),
+        next: Turn,
         flows: &mut impl Iterator<Item = FlowSpec>,
         observer: &mut impl Observer,
         crew: &Crew,
     ) -> Result<(), Stop> {
         if self.parts.len() == 1 {
-            return self.run_part(0, &self.window(next_sample), observer);
+            return self.run_part(0, &self.window(), observer);
         }
         if !self.may_run_ahead() {
-            return self.step(self.window(next_sample), observer);
+            return self.step(self.window(), observer);
         }
         let horizon = next.0 + self.lookahead;
         self.hand_starts_out(horizon, flows);
-        let result = self.run_ahead(horizon, &self.window(next_sample), crew);
+        let result = self.run_ahead(horizon, &self.window(), crew);
         self.take_starts_back();
         result
     }
 
     /// How far parts may run, unless other parts keep them from it.
-    fn window(&self, next_sample: Nanos) -> Window {
+    fn window(&self) -> Window {
         let (common, after_limit) = (self.next_common_turn(), Nanos(self.options.limit.0.saturating_add(1)));
-        let looks = next_sample.min(after_limit);
+        let looks = self.next_sample.min(after_limit);
         Window {
             end: common.min((looks, 0)),
             reach: looks.min(Nanos(common.0.0.saturating_add(1))),
@@ -290,14 +304,16 @@ impl Engine {
             return false;
         }
         self.progress_at = count + PROGRESS_EVERY;
-        observer.progress(self.progress()).is_break()
+        let ends = observer.progress(self.progress()).is_break();
+        observer.checkpoint(&State(&|| self.to_bytes()));
+        ends
     }
 
     #[cold]
-    fn stop_at_limit(&mut self, mut next_sample: Nanos, observer: &mut impl Observer) -> Ending {
+    fn stop_at_limit(&mut self, observer: &mut impl Observer) -> Ending {
         let limit = self.options.limit.min(Tournament::HORIZON);
-        while next_sample <= limit {
-            next_sample = self.sample(next_sample, observer);
+        while self.next_sample <= limit {
+            self.sample(observer);
             if self.is_interrupted(observer) {
                 return Ending::Interrupted;
             }
@@ -306,9 +322,10 @@ impl Engine {
         Ending::Limit
     }
 
-    /// Passes a view of the network to the observer; returns the instant of the next sample.
+    /// Passes a view of the network to the observer.
     #[cold]
-    fn sample(&mut self, at: Nanos, observer: &mut impl Observer) -> Nanos {
+    fn sample(&mut self, observer: &mut impl Observer) {
+        let at = self.next_sample;
         let view = View {
             homes: &self.homes,
             parts: self.parts.iter().map(Part::view).collect(),
@@ -317,7 +334,8 @@ impl Engine {
         };
         observer.sample(at, &view);
         self.samples += 1;
-        self.options.sampling.map_or(Nanos::NEVER, |interval| Nanos(at.0 + interval.0.max(1)))
+        self.next_sample =
+            self.options.sampling.map_or(Nanos::NEVER, |interval| Nanos(at.0 + interval.0.max(1)));
     }
 
     fn progress(&self) -> Progress {

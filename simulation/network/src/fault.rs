@@ -4,6 +4,7 @@ use crate::network::Faults;
 use crate::outcome::Losses;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
+use serde::{Deserialize, Serialize};
 use switch::Volume;
 use units::{Bytes, Interval, Nanos};
 
@@ -39,7 +40,7 @@ impl Losses {
 
 /// The faults of one direction of a link. It has its own generator, so events on one link do not change the
 /// faults of another.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FaultyLink {
     faults: Faults,
     rng: Pcg32,

@@ -5,11 +5,12 @@ use crate::network::FlowSpec;
 use crate::violation::Broken;
 use endpoint::FlowId;
 use foldhash::fast::FixedState;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 use units::{Interval, Nanos};
 
 /// An active flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Flow {
     pub spec: FlowSpec,
     /// The station that sends, and the one that receives; `None` for one in another part of the network.
@@ -68,7 +69,7 @@ impl Flow {
 
 /// The active flows of a part of the network. Ended flows are forgotten, so memory grows with active flows only. A
 /// flow between two parts is in the tables of both; its sender's counts it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Flows {
     slots: Vec<Option<Flow>>,
     free: Vec<u32>,

@@ -3,6 +3,8 @@
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU64, Ordering};
 use endpoint::FlowId;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 use switch::{Frame, Volume};
 use units::{Bytes, PortId};
@@ -17,7 +19,7 @@ pub const HEADER_CAPACITY: usize = 342;
 const ROOM: usize = 136;
 
 /// The flow of a frame, and the serial number of the frame in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Label {
     pub flow: FlowId,
     /// The slot of the flow in the table of flows.
@@ -156,6 +158,33 @@ impl Drop for SimFrame {
     }
 }
 
+/// The frame with its headers, but without its pool.
+impl Serialize for SimFrame {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let &Buffer { length, ingress, is_control, label, .. } = self.buffer();
+        (length, ingress, is_control, label, self.headers()).serialize(serializer)
+    }
+}
+
+/// A frame of the pool that [`FramePool::takes_frames`].
+impl<'de> Deserialize<'de> for SimFrame {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (length, ingress, is_control, label, headers) =
+            <(u32, PortId, bool, Option<Label>, Vec<u8>)>::deserialize(deserializer)?;
+        let books =
+            TAKING.with_borrow(Option::clone).ok_or_else(|| D::Error::custom("no pool takes frames"))?;
+        let mut frame = Books::frame(&books, &headers, Bytes(u64::from(length)), label);
+        let buffer = frame.buffer_mut();
+        (buffer.ingress, buffer.is_control) = (ingress, is_control);
+        Ok(frame)
+    }
+}
+
+thread_local! {
+    /// The books on which frames come that this thread reads from a checkpoint.
+    static TAKING: RefCell<Option<Arc<Books>>> = const { RefCell::new(None) };
+}
+
 /// The most free buffers of a thread, 13 MB. Frames that cross from one part of the network to another take their
 /// buffers with them, so that one thread may drop more than it makes.
 const FREE_MAX: usize = 1 << 16;
@@ -262,6 +291,20 @@ impl FramePool {
     #[inline]
     pub fn frame(&self, headers: &[u8], length: Bytes, label: Option<Label>) -> SimFrame {
         Books::frame(&self.books, headers, length, label)
+    }
+
+    /// Calls `read`, and takes all frames that it reads from a checkpoint.
+    pub fn takes_frames<T>(&self, read: impl FnOnce() -> T) -> T {
+        TAKING.set(Some(self.books.clone()));
+        let read = read();
+        TAKING.set(None);
+        read
+    }
+
+    /// Sets how many copies of frames were made since the start.
+    pub fn set_duplicates(&self, duplicates: Volume) {
+        self.books.duplicate_frames.store(duplicates.frames, Ordering::Relaxed);
+        self.books.duplicate_bytes.store(duplicates.bytes.0, Ordering::Relaxed);
     }
 
     /// All frames that exist now.

@@ -26,10 +26,11 @@ mod tournament;
 mod violation;
 pub mod workload;
 
+pub use engine::NotResumed;
 pub use frame::{HEADER_CAPACITY, SimFrame};
 pub use ideal::{Hop, ideal_completion};
 pub use network::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
-pub use observer::{Observer, Progress, Rounds, Tap, View};
+pub use observer::{Observer, Progress, Rounds, State, Tap, View};
 pub use options::Options;
 pub use outcome::{
     Balance, Checks, Ending, FlowRecord, HostOutcome, LinkOutcome, Losses, Outcome, PausedQueue,

@@ -7,12 +7,13 @@ use crate::network::{LinkEnd, LinkSpec};
 use crate::nodes::Place;
 use crate::outcome::LinkOutcome;
 use crate::violation::Broken;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use switch::{Frame, Volume};
 use units::{Interval, LinkClock, Nanos, WireBytes};
 
 /// A frame on its way.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Flight {
     arrival: Nanos,
     frame: SimFrame,
@@ -22,7 +23,7 @@ struct Flight {
 /// travelled. The link has its own clock, which knows only when the sender starts frames.
 ///
 /// The fields that each frame reads or changes come first, except the totals: three cache lines.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 #[repr(C, align(64))]
 pub(crate) struct Direction {
     /// The receiver.

@@ -1,12 +1,13 @@
 //! The description of a network that is ready to run. The caller has checked it.
 
 use endpoint::{FlowId, HostSettings};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use switch::Program;
 use units::{BitRate, Interval, Nanos, PortId, Priority};
 
 /// A node: its index in [`NetworkSpec::nodes`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
 /// A network.
@@ -50,7 +51,7 @@ pub struct LinkSpec {
 }
 
 /// An end of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkEnd {
     /// The node.
     pub node: NodeId,
@@ -59,7 +60,7 @@ pub struct LinkEnd {
 }
 
 /// The faults of one direction of a link. Chances are from 0 to 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Faults {
     /// The chance that a data frame is lost.
     pub loss: f64,
@@ -105,7 +106,7 @@ impl Faults {
 }
 
 /// A flow to send.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowSpec {
     /// Its number: flows are numbered from zero in the order in which they start.
     pub id: FlowId,

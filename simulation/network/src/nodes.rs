@@ -4,12 +4,13 @@ use crate::frame::SimFrame;
 use crate::network::NodeId;
 use core::ops::Range;
 use endpoint::{Host, HostSettings};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use switch::{Program, Shard, Volume};
 use units::{Nanos, PortSet};
 
 /// The kind of a node, and its index among the nodes of that kind in its part of the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Place {
     Switch(usize),
     Station(usize),

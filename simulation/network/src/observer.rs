@@ -7,6 +7,7 @@ use crate::nodes::{Place, Station, Switch};
 use crate::outcome::FlowRecord;
 use core::ops::ControlFlow;
 use endpoint::Host;
+use serde::{Deserialize, Serialize};
 use switch::{Shard, Volume};
 use units::{Bytes, Nanos, PortId, WireBytes};
 
@@ -27,13 +28,28 @@ pub trait Observer {
     fn progress(&mut self, _progress: Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+
+    /// Called after each [`Observer::progress`]. Another run can go on from `state`; see
+    /// [`crate::Simulation::resume`].
+    fn checkpoint(&mut self, _state: &State<'_>) {}
 }
 
 /// Ignores everything.
 impl Observer for () {}
 
+/// A run between two events, for a checkpoint.
+pub struct State<'a>(pub(crate) &'a dyn Fn() -> Vec<u8>);
+
+impl State<'_> {
+    /// The state as bytes. They mean something to the same version of the program only, together with the same network,
+    /// options and flows.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        (self.0)()
+    }
+}
+
 /// The place where a frame was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Tap {
     /// The node.
     pub node: NodeId,
@@ -44,7 +60,7 @@ pub struct Tap {
 }
 
 /// The progress of a simulation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// The current virtual time.
     pub now: Nanos,
@@ -59,7 +75,7 @@ pub struct Progress {
 }
 
 /// How the parts of a network have run beside each other. None of it is a result: it depends on the number of threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
     /// Rounds in which parts ran ahead.
     pub rounds: u64,

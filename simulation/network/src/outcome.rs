@@ -3,11 +3,12 @@
 use crate::network::{FlowSpec, NodeId};
 use core::iter::Sum;
 use endpoint::{FlowId, HostCounters};
+use serde::{Deserialize, Serialize};
 use switch::{PoolReport, PortInspection, Volume};
 use units::{Interval, Nanos, PortId, Priority, WireBytes};
 
 /// A flow that has ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowRecord {
     /// The flow.
     pub flow: FlowSpec,
@@ -114,7 +115,7 @@ pub struct HostOutcome {
 }
 
 /// One direction of a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkOutcome {
     /// Frames that were put on it, lost ones included.
     pub carried: Volume,
@@ -125,7 +126,7 @@ pub struct LinkOutcome {
 }
 
 /// Frames that a link has lost, by fault.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Losses {
     /// Data frames lost at random.
     pub random: Volume,
@@ -145,7 +146,7 @@ impl Losses {
 }
 
 /// The sources and sinks of all frames. [`Self::credit`] equals [`Self::debit`], in frames and in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Balance {
     /// Sent by hosts.
     pub sent: Volume,
@@ -193,7 +194,7 @@ impl Sum for Balance {
 }
 
 /// The number of checks of each invariant; see [`crate::Broken`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checks {
     /// Conservation of frames and bytes.
     pub conservation: u64,

@@ -1,6 +1,6 @@
 //! The simulation of a network.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, NotResumed};
 use crate::network::{FlowSpec, NetworkSpec};
 use crate::observer::Observer;
 use crate::options::Options;
@@ -20,6 +20,27 @@ impl Simulation {
     /// the network.
     pub fn new(network: NetworkSpec, options: Options) -> Self {
         Self { engine: Engine::new(network, options) }
+    }
+
+    /// The simulation of `network` that goes on from `state`, with the same options as before. Only the most threads may be
+    /// others. The division of the network is that of the earlier run, so more threads than that had change nothing.
+    ///
+    /// The caller has checked that `state` is what [`crate::State::to_bytes`] wrote for this network. Of other bytes, some are an
+    /// error here, and some make a run that is not valid.
+    ///
+    /// # Errors
+    /// [`NotResumed`].
+    ///
+    /// # Panics
+    /// As [`Simulation::new`].
+    pub fn resume(network: NetworkSpec, options: Options, state: &[u8]) -> Result<Self, NotResumed> {
+        Ok(Self { engine: Engine::resumed(network, options, state)? })
+    }
+
+    /// The number of flows that were fetched before the state from which it goes on. [`Simulation::run`] is to get those
+    /// after them.
+    pub fn fetched(&self) -> usize {
+        usize::try_from(self.engine.fetched()).unwrap_or(usize::MAX)
     }
 
     /// Runs the network with `flows`, which are sorted by start. Each one is fetched when the one before it

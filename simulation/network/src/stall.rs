@@ -3,6 +3,7 @@
 use crate::network::NodeId;
 use crate::outcome::Ending;
 use endpoint::FlowId;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use units::{Interval, Nanos, PortId, Priority};
 
@@ -11,7 +12,7 @@ use units::{Interval, Nanos, PortId, Priority};
 const FRUITLESS: u32 = 3;
 
 /// Signs of progress in a part of the network.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Motion {
     /// Rises whenever a frame other than a PFC frame is sent.
     pub moved: u64,
@@ -22,7 +23,7 @@ pub(crate) struct Motion {
 }
 
 /// Looks at intervals whether a network makes progress.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Watch {
     stall: Interval,
     /// The instant of the next look.
@@ -41,7 +42,7 @@ pub(crate) struct Watch {
 pub(crate) type Stuck = HashMap<Queue, u64, foldhash::fast::FixedState>;
 
 /// A queue of a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Queue {
     pub node: NodeId,
     pub port: PortId,

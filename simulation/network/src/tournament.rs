@@ -1,5 +1,6 @@
 //! The event queue: a winner tree over actors, each with one instant.
 
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// An actor of a simulation, by its number.
@@ -22,7 +23,7 @@ const NEVER: u64 = u64::MAX >> ACTOR_BITS;
 /// A heap of events would hold stale ones: actors change their instants often, and each change would leave an
 /// entry behind. Here an actor has one leaf, and a change replays the matches from there toward the root,
 /// until a result stays the same.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tournament {
     /// Match 1 is the final, and the winners of matches 4n to 4n + 3 meet in match n. The matches between
     /// actors come last. Other numbers are unused.

@@ -6,6 +6,7 @@ use clap::Args;
 use config::scenario::Override;
 use core::num::{NonZeroU32, NonZeroUsize};
 use core::str::FromStr;
+use core::time::Duration;
 use std::path::PathBuf;
 
 /// Simulate networks of switches and hosts in virtual time
@@ -31,11 +32,14 @@ use std::path::PathBuf;
   Print the results as JSON for another program:
     longspan simulate scenario.toml --out out --json | jq '.claims[] | {id, verdict}'
 
+  Save a long run every ten minutes; after Ctrl-C, SIGTERM or a crash, the same command goes on from there:
+    longspan simulate scenario.toml --out out --checkpoint 10m
+
   Run a third of the runs in each of three jobs, then write the summary and the report:
     longspan simulate scenario.toml --out out --seeds 5 --shard 1/3     (also 2/3 and 3/3)
     longspan simulate scenario.toml --out out --seeds 5 --join
 
-Exit status: 0 success, whatever the verdicts on the claims; 1 a run was interrupted (Ctrl-C), is missing at
+Exit status: 0 success, whatever the verdicts on the claims; 1 a run was interrupted (Ctrl-C, SIGTERM), is missing at
 a join, is being run by another process, or failed: an invariant was violated, the network deadlocked or
 livelocked, or a host had no free queue pair (reported with seed and time); 2 wrong usage or configuration,
 reported before anything runs.")]
@@ -74,6 +78,10 @@ pub struct SimulateArgs {
     /// Repeat runs that are already complete
     #[arg(long)]
     pub again: bool,
+    /// Write a checkpoint of each run every TIME (30s, 10m, 2h) and on an interrupt, from which the same command
+    /// goes on. Results are the same. Default: an interrupted run begins anew
+    #[arg(long, value_name = "TIME")]
+    pub checkpoint: Option<Period>,
     /// Run only shard I of N, from 1 to N, and write only the directories of its runs. The shards of
     /// all I together are all runs. Write the summary with --join
     #[arg(long, value_name = "I/N", conflicts_with = "json")]
@@ -89,6 +97,25 @@ pub struct SimulateArgs {
     /// Print the summary as JSON instead of tables
     #[arg(long)]
     pub json: bool,
+}
+
+/// A time by the clock on the wall: `30s`, `10m`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Period(pub Duration);
+
+impl FromStr for Period {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+        let read = |(unit, millis): (&str, u64)| {
+            let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+            number.checked_mul(millis).filter(|millis| *millis > 0)
+        };
+        let millis =
+            units.into_iter().find_map(read).ok_or("expected a time above 0 such as 30s, 10m or 2h")?;
+        Ok(Self(Duration::from_millis(millis)))
+    }
 }
 
 /// `KEY=VALUE,VALUE`.
@@ -143,6 +170,18 @@ fn values(list: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_period_has_a_unit_and_is_not_zero() {
+        let millis = |text: &str| text.parse().map(|Period(period)| period.as_millis());
+        assert_eq!(
+            ["250ms", "30s", "10m", "2h"].map(millis),
+            [Ok(250), Ok(30_000), Ok(600_000), Ok(7_200_000)]
+        );
+        for wrong in ["", "10", "m", "0s", "-1s", "1.5h", "10 parsecs", "18446744073709551615h"] {
+            assert!(millis(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_sweep_is_split_at_commas_that_are_not_inside_of_a_value() {

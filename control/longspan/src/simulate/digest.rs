@@ -36,6 +36,13 @@ pub fn of_run(build: &Build, scenario: &Scenario) -> String {
     digest.finish()
 }
 
+/// The digest of bytes, whatever parts they come in.
+pub fn of_bytes<const N: usize>(parts: [&[u8]; N]) -> u128 {
+    let mut digest = SipHasher13::new();
+    parts.iter().for_each(|part| digest.write(part));
+    digest.finish128().as_u128()
+}
+
 /// A hash of texts.
 struct Digest(SipHasher13);
 

@@ -32,7 +32,7 @@ use summary::{EndingName, RunSummary, Summary};
 /// All [`Failure`]s except those of `check`, `replay` and running gateways. If a run fails, the others are still
 /// done first.
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
-    let interrupt = Interrupt::heard()?;
+    let interrupt = Interrupt::or_termination_heard()?;
     let plan = Plan::new(args)?;
     plan.warnings.iter().for_each(console::complain);
     let done = if args.join { join::join(&plan, &args.out)? } else { simulated(&plan, args, &interrupt)? };
@@ -82,7 +82,7 @@ fn one(plan: &Plan, index: usize, args: &SimulateArgs, board: &Board<'_>) -> Res
     let earlier = summary::read(&directory.join(SUMMARY), planned).ok();
     let done = match earlier.filter(|run| run.ending.is_complete() && !args.again) {
         Some(run) => Ok(run),
-        None => run::run(plan, index, args.threads, &directory, board),
+        None => run::run(plan, index, args, &directory, board),
     };
     if let Some(failure) = done.as_ref().ok().and_then(RunSummary::failure) {
         board.complain(&failure);

@@ -48,6 +48,11 @@ impl<'a> Board<'a> {
         self.interrupt.flow()
     }
 
+    /// Notes that run `index` goes on where it had put so many frames on links.
+    pub fn goes_on_from(&self, index: usize, transmissions: u64) {
+        self.runs[index].transmissions.store(transmissions, Ordering::Relaxed);
+    }
+
     /// Shows that run `index` is done.
     pub fn done(&self, index: usize) {
         self.runs[index].steps.store(STEPS, Ordering::Relaxed);

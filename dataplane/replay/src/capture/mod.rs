@@ -36,7 +36,7 @@ pub use pcapng_writer::{CaptureInterface, PcapngWriter};
 pub use reader::{CaptureFile, CaptureReader};
 pub use source::{Captured, FrameSource};
 pub use split::{ParseSourceMatchError, SourceMatch, Splitter};
-pub use writer::{CaptureSink, CaptureWriter};
+pub use writer::{CaptureSink, CaptureWriter, Saved};
 
 use units::Nanos;
 

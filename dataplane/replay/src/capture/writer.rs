@@ -78,6 +78,49 @@ impl CaptureWriter {
             Err(source) => Err(CaptureError::Create { path: path.into(), source }),
         }
     }
+
+    /// Opens a capture whose writer had [saved](CaptureWriter::save) this much of it, and goes on there. All after that is
+    /// removed.
+    ///
+    /// # Errors
+    /// [`CaptureError::Create`], also for a file that is shorter.
+    pub fn go_on(path: impl AsRef<Path>, saved: Saved) -> Result<Self, CaptureError> {
+        let path = path.as_ref();
+        let open = || {
+            let mut file = File::options().write(true).open(path)?;
+            if file.metadata()?.len() < saved.bytes {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            file.cut(saved.bytes)?;
+            Ok(file)
+        };
+        let file = open().map_err(|source| CaptureError::Create { path: path.into(), source })?;
+        let mut writer = Self::new(file, path);
+        writer.batch.clear();
+        (writer.header, writer.written, writer.frames) = (0, saved.bytes, saved.frames);
+        Ok(writer)
+    }
+
+    /// Writes the batch, and waits until all of the file is on the disk.
+    ///
+    /// # Errors
+    /// Those of [`CaptureWriter::flush`].
+    pub fn save(&mut self) -> Result<Saved, CaptureError> {
+        self.flush()?;
+        match self.sink.sync_data() {
+            Ok(()) => Ok(Saved { bytes: self.written, frames: self.frames }),
+            Err(source) => Err(self.fail(0, source)),
+        }
+    }
+}
+
+/// How much of a capture is on the disk: whole records, and the header of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// The length of the file.
+    pub bytes: u64,
+    /// Its frames.
+    pub frames: u64,
 }
 
 impl<W: CaptureSink> CaptureWriter<W> {

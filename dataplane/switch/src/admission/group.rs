@@ -9,6 +9,7 @@ use super::Pools;
 use crate::program::{GroupSettings, LosslessGroup, Threshold};
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Cells};
 
 /// A part of a group, in the order in which frames fill them.
@@ -23,7 +24,7 @@ pub(crate) enum Part {
 }
 
 /// The account of one priority group.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Group {
     settings: GroupSettings,
     reserved: u64,

@@ -3,10 +3,11 @@
 use super::Pools;
 use crate::program::{LossyQueue, Threshold};
 use crate::reason::DropReason;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Cells};
 
 /// The account of the lossy frames in one egress queue.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LossyAccount {
     settings: LossyQueue,
     reserved: u64,

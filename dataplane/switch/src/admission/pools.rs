@@ -3,10 +3,11 @@
 use crate::ledger::PoolUse;
 use crate::program::BufferSettings;
 use crate::watermark::Watermark;
+use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 /// Watermarks of the pools: the part that one shard holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PoolWatermarks {
     /// Shared part of the ingress pool.
     pub shared: Watermark,
@@ -17,7 +18,7 @@ pub(crate) struct PoolWatermarks {
 }
 
 /// One shard's view of the pools: their sizes, its own use, and the use by the others at its last look.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pools {
     shared: u64,
     headroom: u64,

@@ -2,6 +2,7 @@
 //! packet that asks for it gets, as it leaves, the load of its link and the length of its queue.
 
 use crate::program::PortSettings;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, WireBytes};
 use wire::ethernet::EtherType;
 use wire::int::{self, Hop, HopNumber, LinkRate};
@@ -10,7 +11,7 @@ use wire::roce::{self, bth};
 use wire::{ipv4, ipv6, udp, vlan};
 
 /// Writes the telemetry of one port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Stamper {
     rate: LinkRate,
     number: HopNumber,

@@ -6,13 +6,14 @@
 
 use crate::program;
 use rand_core::Rng;
+use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 /// One past the largest draw.
 const TWO_TO_32: f64 = 4_294_967_296.0;
 
 /// The marking rule of one queue, prepared for the turn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Red {
     kmin: u64,
     kmax: u64,

@@ -12,6 +12,7 @@ use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Origin, Seen, Sighting, Slot, Way};
 use crate::hash::HashKey;
 use crate::program::{Lscc, PortSettings, RateLimiting};
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
 use wire::ip::Ecn;
 
@@ -35,6 +36,7 @@ pub(crate) enum Refusal {
 }
 
 /// The flows of one port, and its schemes. Each frame is seen once for all schemes.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Senders {
     pub flows: Flows,
     /// LSCC.

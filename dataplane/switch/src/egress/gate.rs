@@ -6,10 +6,11 @@
 use super::{ReceivedPauses, shaper::Shaper};
 use crate::flow_control::Upstream;
 use crate::program::PortSettings;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Interval, LinkClock, Nanos, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
 
 /// The pauses, grants, shapers and link of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Gate {
     link: LinkClock,
     /// The lead with which frames are handed over before the link takes them.

@@ -2,10 +2,11 @@
 
 use crate::flow_control::pause_time::PauseMeter;
 use crate::program::{PfcSettings, PortSettings};
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
 
 /// Pause frames received for one priority.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PausesReceived {
     /// Frames that paused it, refreshes included.
     pub xoff: u64,
@@ -16,7 +17,7 @@ pub struct PausesReceived {
 }
 
 /// The receiving half of flow control on one port. Pauses come for priorities and stop their queues.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ReceivedPauses {
     obey: PrioritySet,
     rate: BitRate,

@@ -17,9 +17,11 @@ use crate::program::{MarkAt, PortSettings, QueueSettings};
 use crate::queue::{Charge, Lent, Queued, Store};
 use crate::reason::DropReason;
 use rand_core::Rng;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Cells, Nanos, PauseQuanta, Priority, QueueId, QueueSet, WireBytes};
 
 /// The egress half of a port.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct EgressPort {
     pub gate: Gate,
     /// The longest frame that may leave.

@@ -11,10 +11,11 @@ use crate::program::QueueSettings;
 use crate::queue::{Fifo, Queued, Store};
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Nanos};
 
 /// Counters of one egress queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueCounters {
     /// Frames sent.
     pub transmitted: Volume,
@@ -47,7 +48,7 @@ pub(super) fn mark<F: Frame>(queued: &mut Queued<F>) -> Marking {
 }
 
 /// The state that a slow queue has beyond others.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Slow {
     /// The bytes above which its rate limit does not apply.
     pub limit: u64,
@@ -58,6 +59,7 @@ pub(crate) struct Slow {
 }
 
 /// One queue.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Queue {
     pub fifo: Fifo,
     pub bytes: u64,

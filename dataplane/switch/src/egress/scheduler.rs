@@ -1,6 +1,7 @@
 //! The choice of the next queue: strict priority above deficit weighted round robin.
 
 use crate::program::{QueueSettings, Scheduling};
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, Priority, QueueId, QueueSet, WireBytes};
 
 /// The longest turn of a queue, unless its longest frame takes longer. It bounds the wait of the others, however
@@ -11,7 +12,7 @@ const LONGEST_TURN: Interval = Interval::from_millis(1);
 const WEIGHTED: usize = Priority::COUNT;
 
 /// The share of one queue, in wire bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Share {
     /// Added to the deficit in each visit.
     quantum: u64,
@@ -20,7 +21,7 @@ struct Share {
 }
 
 /// The scheduler of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Scheduler {
     /// The strict queues of each priority.
     strict: [QueueSet; Priority::COUNT],

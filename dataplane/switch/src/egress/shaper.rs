@@ -1,10 +1,11 @@
 //! A token bucket, kept as a clock: the virtual scheduling form of ITU-T I.371 (GCRA).
 
 use crate::program::RateLimit;
+use serde::{Deserialize, Serialize};
 use units::{Interval, LinkClock, Nanos, WireBytes};
 
 /// A limit of the rate, with bursts up to a bound.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Shaper {
     clock: LinkClock,
     burst: Interval,

@@ -11,11 +11,12 @@
 use crate::flow_control::pause_time::PauseMeter;
 use crate::ledger::Volume;
 use crate::program::{Watchdog, WatchdogAction};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::{Interval, Nanos, PortId, Priority, QueueId, QueueSet};
 
 /// The watchdog's counters of one queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchdogCounters {
     /// Storms detected.
     pub storms: u64,
@@ -31,7 +32,7 @@ impl core::ops::AddAssign for WatchdogCounters {
 }
 
 /// A queue was found stormed, or restored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchdogEvent {
     /// The time of the change.
     pub at: Nanos,
@@ -46,7 +47,7 @@ pub struct WatchdogEvent {
 }
 
 /// A change of a queue, and its reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WatchdogChange {
     /// The queue is stormed from now on.
     Detected(Storm),
@@ -55,7 +56,7 @@ pub enum WatchdogChange {
 }
 
 /// The evidence for a storm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Storm {
     /// The action taken.
     pub action: WatchdogAction,
@@ -71,7 +72,7 @@ pub struct Storm {
 }
 
 /// The end of a storm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restoration {
     /// The cause of the end.
     pub cause: RestorationCause,
@@ -82,7 +83,7 @@ pub struct Restoration {
 }
 
 /// The cause that ended a storm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RestorationCause {
     /// No pause frame came for the restoration time.
     Quiet,
@@ -104,7 +105,7 @@ impl RestorationCause {
 }
 
 /// The latest events of a shard, oldest first.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchdogLog {
     events: VecDeque<WatchdogEvent>,
     forgotten: u64,
@@ -155,7 +156,7 @@ impl WatchdogLog {
 }
 
 /// The start of the measurement of a queue's pauses.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Window {
     start: Nanos,
     /// [`PauseMeter::total`] at the start.
@@ -185,7 +186,7 @@ impl Window {
 }
 
 /// The state of one queue.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Watch {
     window: Window,
     last_xoff: Nanos,
@@ -194,7 +195,7 @@ struct Watch {
 }
 
 /// The watchdog of one port. Its caller supplies the state of queues and pauses.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PortWatchdog {
     settings: Option<Watchdog>,
     /// Queues that are stormed.

@@ -3,6 +3,7 @@
 use super::PortHalf;
 use crate::ledger::Volume;
 use crate::reason::DropReason;
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos, Priority};
 
 /// The least time between two events of one half of a port, priority and reason.
@@ -11,14 +12,14 @@ const REPEAT: Interval = Interval::from_secs(1);
 const LOOK: Interval = Interval::from_millis(10);
 
 /// Totals of one reason.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Told {
     volume: Volume,
     at: Option<Nanos>,
 }
 
 /// The drops of one half of a port that events have told of, by priority.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DropWatch {
     half: PortHalf,
     next_look: Nanos,

@@ -1,6 +1,7 @@
 //! The events that wait to be taken.
 
 use super::{Event, Happening};
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 
 /// The interval at which counts are read and pauses that ran out are found. An event is at most this late, and its
@@ -8,7 +9,7 @@ use units::{Interval, Nanos};
 const LOOK: Interval = Interval::from_millis(1);
 
 /// A bounded list of events with one owner. Events that find no room are counted.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Events {
     waiting: Vec<Event>,
     lost: u64,

@@ -19,10 +19,11 @@ use crate::flow_control::PauseCause;
 use crate::flows::FlowChange;
 use crate::ledger::Volume;
 use crate::reason::DropReason;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, Priority};
 
 /// An event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// The time of the event.
     pub at: Nanos,
@@ -35,7 +36,7 @@ pub struct Event {
 }
 
 /// The event itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Happening {
     /// A priority is paused from now on. Refreshes of the pause are no events.
     Paused {
@@ -119,7 +120,7 @@ impl Happening {
 }
 
 /// The direction of a pause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PauseDirection {
     /// The switch paused its neighbour.
     Sent,
@@ -138,7 +139,7 @@ impl PauseDirection {
 }
 
 /// A half of a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PortHalf {
     /// Frames that come in.
     Ingress,

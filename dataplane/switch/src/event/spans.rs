@@ -2,17 +2,18 @@
 
 use super::{Event, Happening, PauseDirection};
 use crate::flow_control::PauseCause;
+use serde::{Deserialize, Serialize};
 use units::{Nanos, PortId, Priority, PrioritySet};
 
 /// A pause in force.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Span {
     since: Nanos,
     until: Nanos,
 }
 
 /// The pauses of one port in one direction. Frames that refresh a pause extend it and cause no event.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Spans {
     port: PortId,
     direction: PauseDirection,

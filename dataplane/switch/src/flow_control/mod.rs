@@ -38,12 +38,13 @@ use p_pfc::{PPfc, PPfcReport};
 use port_grants::{Behind, PortGrants, PortGrantsReport};
 pub(crate) use relay::PauseEnds;
 use relay::{Relay, RelayReport};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{BitRate, Nanos, PortId};
 use wire::grants::Message;
 
 /// The flow control of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Scheme {
     /// Only the thresholds.
     Pfc,

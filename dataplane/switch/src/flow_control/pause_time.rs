@@ -1,9 +1,10 @@
 //! Exact pause-time accounting: computed from the frames, never sampled.
 
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 
 /// The time for which one priority of one direction has been paused, and the end of its pause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseMeter {
     /// Start of the pause that `until` ends.
     since: Nanos,

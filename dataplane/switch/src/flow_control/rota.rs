@@ -1,13 +1,14 @@
 //! Which egress queue a port looks at, for schemes that look at one at a time.
 
 use super::look::Look;
+use serde::{Deserialize, Serialize};
 use units::{Cells, PortId, PortSet, Priority};
 
 /// Chooses the egress queue that holds most frames of a port, but for those that were short when they were looked at.
 ///
 /// A look at one queue takes a row and a column of the ledger, whatever is inside, so a tick has one. And nobody hides
 /// behind frames in short queues: there are only so many of them, and each takes a tick.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Rota {
     short: PortSet,
 }

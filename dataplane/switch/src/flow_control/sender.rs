@@ -6,6 +6,7 @@
 //! an announced pause must be refreshed. A state that comes and goes within one turn is never announced.
 
 use super::pause_time::PauseMeter;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 
 /// A request of a scheme to the upstream.
@@ -24,7 +25,7 @@ pub(crate) enum Directive {
 }
 
 /// The cause of a pause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PauseCause {
     /// Its group reached its XOFF threshold.
     #[default]
@@ -74,7 +75,7 @@ impl PauseCause {
 }
 
 /// Pause frames sent for one priority.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PausesSent {
     /// Frames that paused it.
     pub xoff: u64,
@@ -89,7 +90,7 @@ pub struct PausesSent {
 }
 
 /// A pause of a fixed time, announced by the next frame.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct TimedPause {
     quanta: PauseQuanta,
     time: Interval,
@@ -100,7 +101,7 @@ struct TimedPause {
 pub(crate) type PauseTimes = [Option<PauseQuanta>; Priority::COUNT];
 
 /// Turns directives into PFC frames at one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PauseSender {
     rate: BitRate,
     /// The pause time of each frame.

@@ -1,11 +1,13 @@
 //! The numbers of messages from the other end of a link.
 
+use serde::{Deserialize, Serialize};
+
 /// A message whose number is this little behind the last one was overtaken; one further behind comes from a peer that
 /// has restarted.
 const REORDERED: u32 = 64;
 
 /// The number of the last message, and what the numbers say about lost ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sequence {
     last: Option<u32>,
     /// Messages taken.

@@ -3,6 +3,7 @@
 use super::choice::FlowControl;
 use super::sequence::Sequence;
 use super::{bifrostx, cbfc, port_grants};
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Nanos, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
 use wire::grants::Message;
 
@@ -18,7 +19,7 @@ pub(crate) struct Outgoing {
 }
 
 /// The upstream side of one port: what limits it beside pauses. It is a part of the port's gate.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "the gate has it in a box")]
 pub(crate) enum Upstream {
     BifrostX(bifrostx::Upstream),

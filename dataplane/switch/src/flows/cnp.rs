@@ -6,6 +6,7 @@ use super::notifications::Notification;
 use super::packet::{Hosts, Origin};
 use super::table::{Slot, Tag};
 use core::net::Ipv6Addr;
+use serde::{Deserialize, Serialize};
 use units::{PortId, Priority};
 use wire::ethernet::{self, MacAddress};
 use wire::ip::{Dscp, Ecn};
@@ -51,7 +52,7 @@ impl Flows {
 }
 
 /// Makes CNPs.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct CnpBuilder {
     identification: u16,
 }

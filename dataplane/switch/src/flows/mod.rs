@@ -46,6 +46,7 @@ use core::net::Ipv6Addr;
 use packet::{FlowKey, Hosts, Packet};
 use resolver::{Envelope, Resolver, Response, Said};
 use role::{Kind, Role};
+use serde::{Deserialize, Serialize};
 use table::{FlowTable, Link, Tick};
 use units::{Nanos, PortId, WireBytes};
 use wire::roce::{self, Opcode, QueuePair, cm as management};
@@ -81,6 +82,7 @@ pub(crate) struct Seen {
 }
 
 /// The flows of a port, and their senders.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Flows {
     settings: FlowSettings,
     key: HashKey,

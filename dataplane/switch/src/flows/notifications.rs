@@ -2,6 +2,7 @@
 
 use crate::frame::ControlFrame;
 use core::net::IpAddr;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::{Bytes, Nanos};
 use wire::ethernet::MacAddress;
@@ -13,7 +14,7 @@ const CAPACITY: usize = 128;
 /// A control frame to a sender. It is kept in few words, and written when it leaves: on the way to another shard it
 /// takes the place of a data frame, so its size is that of each place in the ring between them. Another kind of
 /// frame is another variant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Notification {
     /// A congestion notification packet.
     Cnp(cnp::Frame),
@@ -87,7 +88,7 @@ pub(crate) enum Offer {
 }
 
 /// The notifications of one port. They have a store of their own and leave before data.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Notifications(VecDeque<Notification>);
 
 impl Notifications {

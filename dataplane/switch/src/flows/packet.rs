@@ -4,6 +4,7 @@ use crate::descriptor::{Descriptor, Network};
 use crate::hash::KeyedHash;
 use core::hash::Hasher;
 use core::net::{Ipv4Addr, Ipv6Addr};
+use serde::{Deserialize, Serialize};
 use units::PortId;
 use wire::ethernet::MacAddress;
 use wire::ip::IpProtocol;
@@ -13,7 +14,7 @@ use wire::{ethernet, ipv4, ipv6, udp};
 /// An IP address of either version; IPv4 is mapped into IPv6 (RFC 4291 section 2.5.5.2). It is held in words, as it
 /// is compared and hashed: bytes that are written apart and read together would cost the hot path more than all its
 /// other work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Address {
     high: u64,
     low: u64,
@@ -61,7 +62,7 @@ impl From<Address> for Ipv6Addr {
 /// Source and destination host, and the way across the port of the long link. Addresses can be forged, but the way
 /// cannot. If a host behind this end forges the address of one behind the other, its packets cross the wrong way,
 /// and so never mix with the true ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Hosts {
     pub source: Address,
     pub destination: Address,
@@ -97,7 +98,7 @@ fn flow_hash(keyed: &KeyedHash, source: Address, destination: Address, qp: Queue
 }
 
 /// The direction in which a packet crosses the port of the long link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Way {
     Out,
     In,
@@ -115,7 +116,7 @@ impl Way {
 
 /// The origin of a packet, as the gateway itself sees it: the port at which it came in, the station that sent it,
 /// and its VLAN. Held in words, like [`Address`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
     /// The station's address, its first byte lowest, above 16 bits of the port's number.
     station: u64,

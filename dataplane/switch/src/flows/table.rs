@@ -19,6 +19,7 @@ pub(crate) use entry::{Cold, Flags, Hot, Link, Note, Progress, Slot, Tag, Tick};
 use super::packet::{FlowKey, Hosts};
 use crate::hash::{HashKey, KeyedHash};
 use crate::table::Index;
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos, WireBytes};
 use wire::roce::{Psn, QueuePair};
 
@@ -28,7 +29,7 @@ const GLANCE: u32 = 2;
 const SEARCH: u32 = 16;
 
 /// Events of the flow table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowCounters {
     /// Flows entered.
     pub entered: u64,
@@ -39,6 +40,7 @@ pub struct FlowCounters {
 }
 
 /// The flows.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct FlowTable {
     index: Index,
     hot: Vec<Hot>,

@@ -7,12 +7,13 @@
 
 use crate::descriptor::{Descriptor, Network};
 use crate::program::{Settings, Trust};
+use serde::{Deserialize, Serialize};
 use units::{PortId, PortSet, Priority, PrioritySet};
 use wire::ip::Dscp;
 use wire::{ethernet, ipv4, ipv6, vlan};
 
 /// Frames that bounced at one ingress port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BounceCounters {
     /// Those that got an isolated priority.
     pub remapped: u64,

@@ -9,12 +9,13 @@ use crate::program::BridgeSettings;
 use crate::reason::DropReason;
 use crate::table::{Index, WAYS};
 use core::hash::Hasher;
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos, PortId};
 use wire::ethernet::{self, MacAddress};
 use wire::vlan;
 
 /// An address and its VLAN in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Name(u64);
 
 impl Name {
@@ -31,7 +32,7 @@ impl Name {
 }
 
 /// A station in the table of the bridge.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Station {
     name: Name,
     seen: Nanos,
@@ -39,7 +40,7 @@ struct Station {
 }
 
 /// Changes that stations behind one port made to entries of others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BridgeCounters {
     /// Addresses that moved to the port from another one.
     pub moved: u64,
@@ -57,6 +58,7 @@ pub struct BridgeCounters {
 /// behind one port may make to entries of others: beyond it, their frames are forwarded, but nothing is learned
 /// from them. The addresses of the gateway itself are never learned (IEEE 802.1Q clause 8.8.1: a static entry
 /// stays).
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Bridge {
     index: Index,
     stations: Vec<Station>,

@@ -8,12 +8,13 @@ use crate::forwarding::BounceCounters;
 use crate::ledger::{Ledger, Load, Volume};
 use crate::program::{PortSettings, Program};
 use crate::reason::{Consumed, DropReason};
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Cells, Nanos, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::grants::Message;
 
 /// Frames that came in through one port. Every frame is in exactly one of `received` and `consumed`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IngressCounters {
     /// Frames that arrived to be forwarded, by priority, dropped frames included.
     pub received: [Volume; Priority::COUNT],
@@ -44,6 +45,7 @@ impl Default for IngressCounters {
 }
 
 /// The ingress half of a port.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct IngressPort {
     pub id: PortId,
     pub mac: MacAddress,

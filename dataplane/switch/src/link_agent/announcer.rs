@@ -1,6 +1,7 @@
 //! When announcements leave (the transmit timers of IEEE 802.1AB-2016 clause 9.2.10, simplified): one at the start, one for each
 //! interval, a few in haste for a new neighbour, one after a change. No two leave within [`FAST`], so no credit is counted.
 
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 
 /// The time between two announcements in haste (`msgFastTx`), and the least one between any two.
@@ -9,7 +10,7 @@ pub(super) const FAST: Interval = Interval::from_secs(1);
 pub(super) const IN_HASTE: u8 = 4;
 
 /// The timers.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Announcer {
     due: Nanos,
     /// The earliest time of the next one.

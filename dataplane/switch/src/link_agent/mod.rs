@@ -15,6 +15,7 @@ pub use settings::LinkAgent;
 
 use crate::allowance::Bucket;
 use announcer::Announcer;
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 use wire::ParseError;
 use wire::ethernet::MacAddress;
@@ -26,7 +27,7 @@ const BURST: u64 = 32;
 const EACH: Interval = Interval::from_millis(125);
 
 /// The link agent of a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkAgentReport {
     /// LLDPDUs that the port sent.
     pub sent: u64,
@@ -43,7 +44,7 @@ pub struct LinkAgentReport {
 }
 
 /// The link agent of a port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Agent {
     settings: LinkAgent,
     announcer: Announcer,

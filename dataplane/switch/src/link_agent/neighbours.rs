@@ -1,5 +1,6 @@
 //! The neighbours of a port, by their announcements.
 
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 use wire::ethernet::MacAddress;
 use wire::lldp::Message;
@@ -8,7 +9,7 @@ use wire::lldp::Message;
 const SILENT: Interval = Interval::from_secs(120);
 
 /// One neighbour. Chassis and port name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbour {
     /// Its last announcement.
     pub message: Message,
@@ -25,7 +26,7 @@ pub struct Neighbour {
 }
 
 /// The counters of neighbours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeighbourCounters {
     /// Neighbours that came.
     pub new: u64,
@@ -42,7 +43,7 @@ pub struct NeighbourCounters {
 }
 
 /// The neighbours of a port. A link has one; agents of a NIC and of its host make two.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbours([Option<Neighbour>; Self::CAPACITY]);
 
 impl Neighbours {

@@ -1,13 +1,14 @@
 //! The settings of a link agent.
 
 use core::ops::RangeInclusive;
+use serde::{Deserialize, Serialize};
 use units::Interval;
 use wire::lldp::Message;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// LLDP on a port, and what it announces.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkAgent {
     /// The time between two announcements (`msgTxInterval`).
     pub interval: Interval,

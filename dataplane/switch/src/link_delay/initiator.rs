@@ -3,6 +3,7 @@
 
 use super::samples::Samples;
 use super::settings::LinkDelay;
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 use wire::ptp::{Body, Message, PortIdentity, Timestamp};
 
@@ -17,7 +18,7 @@ const MOST_DRIFT: i128 = 200_000;
 const BILLION: i128 = 1_000_000_000;
 
 /// The counters of the end that asks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InitiatorCounters {
     /// Requests sent.
     pub requests: u64,
@@ -32,7 +33,7 @@ pub struct InitiatorCounters {
 }
 
 /// A response.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Response {
     source: PortIdentity,
     /// t2.
@@ -45,7 +46,7 @@ struct Response {
 }
 
 /// The answer to a request, as far as it is there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Exchange {
     /// t1.
     sent: Nanos,
@@ -57,7 +58,7 @@ struct Exchange {
 }
 
 /// The end that asks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Initiator {
     sequence: u16,
     exchange: Option<Exchange>,

@@ -17,6 +17,7 @@ pub use settings::LinkDelay;
 
 use initiator::Initiator;
 use responder::Responder;
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 use wire::ethernet::MacAddress;
 use wire::ptp::{Body, Message, PortIdentity};
@@ -36,7 +37,7 @@ pub struct LinkDelayReport {
 }
 
 /// The measurement on a port, at both ends of its exchanges.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Meter {
     settings: LinkDelay,
     identity: PortIdentity,

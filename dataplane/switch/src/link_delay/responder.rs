@@ -1,18 +1,19 @@
 //! The end that answers (MDPdelayResp, IEEE 802.1AS-2020 clause 11.2.20).
 
 use crate::allowance::Allowance;
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 use wire::ptp::{Body, Message, PortIdentity, Timestamp};
 
 /// The counters of the end that answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponderCounters {
     /// Requests answered.
     pub answered: u64,
 }
 
 /// A request that is being answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Answer {
     requester: PortIdentity,
     sequence: u16,
@@ -23,7 +24,7 @@ struct Answer {
 }
 
 /// The end that answers, one request at a time.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Responder {
     answer: Option<Answer>,
     may_answer: Allowance,

@@ -1,5 +1,6 @@
 //! The delay that several exchanges agree on.
 
+use serde::{Deserialize, Serialize};
 use units::Interval;
 
 /// The exchanges that are looked at together.
@@ -13,7 +14,7 @@ const RANK: usize = 2;
 /// error makes the delay longer. So the shortest delays are the best ones. A clock that is set between two
 /// timestamps, or somebody who forges one, makes a delay of any length. So the estimate is the third shortest delay of
 /// eight: two that are too short do not matter, nor do five that are too long.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Samples {
     delays: [Interval; WINDOW],
     count: usize,

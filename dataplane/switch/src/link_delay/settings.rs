@@ -1,10 +1,11 @@
 //! The settings of the measurement.
 
 use core::ops::RangeInclusive;
+use serde::{Deserialize, Serialize};
 use units::Interval;
 
 /// Peer delay on a port (IEEE 802.1AS-2020 clause 11). The port answers requests, and may send some of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkDelay {
     /// The time between two requests of the port; `None` if it only answers.
     pub interval: Option<Interval>,

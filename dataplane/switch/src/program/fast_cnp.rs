@@ -3,11 +3,12 @@
 use super::{Notifier, NotifierError};
 use core::net::{IpAddr, Ipv6Addr};
 use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
 use units::Interval;
 use wire::roce::fast_cnp::OptionType;
 
 /// Fast CNPs on a port: [`wire::roce::fast_cnp`] has the format and the draft.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FastCnp {
     /// The type of the option.
     pub option: OptionType,

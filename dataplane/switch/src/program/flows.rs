@@ -1,9 +1,10 @@
 //! The flows that a port keeps, and the limits of PSNs for telling queue pairs apart.
 
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, WireBytes};
 
 /// The settings of a port's flow table, and of the resolver of its senders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowSettings {
     /// The most flows in the table, in both directions: 1 to [`FlowSettings::MOST`].
     pub capacity: u32,

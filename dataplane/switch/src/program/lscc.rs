@@ -2,6 +2,7 @@
 
 use super::flows::{self, FlowSettings};
 use core::net::Ipv4Addr;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Priority, WireBytes};
 use wire::ip::Dscp;
 use wire::rate_feedback;
@@ -9,7 +10,7 @@ use wire::rate_feedback;
 /// Link-segmented congestion control on a port ("LSCC: Link-Segmented Congestion Control for RDMA in
 /// Cross-Datacenter Networks", table II). Both ends of the link run both modules: each calculates the rate at which
 /// it is willing to receive, and limits its traffic to the rate that the other end advertises.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lscc {
     /// T: the interval at which a rate is calculated and advertised to the other end, and the time for which a flow
     /// stays flagged.
@@ -25,7 +26,7 @@ pub struct Lscc {
 }
 
 /// The rate calculation module (algorithm 1), at the receiving end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateCalculation {
     /// Qref: the target length of the ingress queue.
     pub reference: WireBytes,
@@ -38,7 +39,7 @@ pub struct RateCalculation {
 }
 
 /// The rate limiting module (algorithm 2), at the sending end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateLimiting {
     /// Q*ref: the length of the pseudo-queue above which direct CNPs are sent.
     pub reference: WireBytes,
@@ -76,7 +77,7 @@ impl RateLimiting {
 }
 
 /// The feedback message between the two ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feedback {
     /// The source address of messages.
     pub local: Ipv4Addr,

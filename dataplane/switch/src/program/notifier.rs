@@ -1,11 +1,12 @@
 //! The settings that schemes which notify senders have in common.
 
 use super::FlowSettings;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Priority};
 use wire::ip::Dscp;
 
 /// The flows that a scheme keeps, and the class of the notifications that it sends to their senders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notifier {
     /// The most flows in the table, in both directions.
     pub flows: u32,

@@ -7,6 +7,7 @@ use super::{
 use crate::link_agent::LinkAgent;
 use crate::link_delay::LinkDelay;
 use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
 use wire::ethernet::MacAddress;
 
@@ -136,7 +137,7 @@ impl PortSettings {
 }
 
 /// The guarantee of a priority group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GroupSettings {
     /// None: frames are dropped at egress when their queue is full.
     #[default]
@@ -165,7 +166,7 @@ impl GroupSettings {
 }
 
 /// A lossless priority group (`ingress_lossless_profile` of the SONiC model).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LosslessGroup {
     /// Bytes that the group always has, outside the pool (`size`).
     pub reserved: Bytes,
@@ -181,7 +182,7 @@ pub struct LosslessGroup {
 }
 
 /// The most that a group or queue may hold of a shared pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Threshold {
     /// A fixed level, reserved bytes included.
     Static(Bytes),
@@ -190,7 +191,7 @@ pub enum Threshold {
 }
 
 /// `alpha = 2^n`, for n from -8 to 8 (`dynamic_th`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DynamicThreshold(i8);
 
 impl DynamicThreshold {
@@ -268,7 +269,7 @@ pub struct RateLimit {
 }
 
 /// Random early detection that marks and never drops (RFC 3168; DCQCN, section 3.1).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Red {
     /// The length up to which nothing is marked.
     pub kmin: Bytes,
@@ -283,7 +284,7 @@ pub struct Red {
 }
 
 /// Thresholds that move with the traffic, between those below and those of [`Red`], with which they begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdaptiveEcn {
     /// The lowest Kmin.
     pub kmin: Bytes,
@@ -302,7 +303,7 @@ impl AdaptiveEcn {
 }
 
 /// The instant whose queue length decides about a mark.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MarkAt {
     /// The length behind the frame as it leaves: the most recent one.
     #[default]
@@ -312,7 +313,7 @@ pub enum MarkAt {
 }
 
 /// Egress admission of lossy frames (`egress_lossy_profile`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossyQueue {
     /// Bytes that the queue always has, outside the egress pool (`size`).
     pub reserved: Bytes,

@@ -2,6 +2,7 @@
 
 use super::forwarding::ForwardingSettings;
 use super::port::PortSettings;
+use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 /// A configuration before it is checked.
@@ -20,7 +21,7 @@ pub struct Settings {
 
 /// The pools of the SONiC buffer model ("Empowering Azure Storage with RDMA", section 6.2 and
 /// appendix A). They are counters over one memory, so their sum may exceed it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferSettings {
     /// Shared part of the ingress pool, held by all frames (`size` of `ingress_pool`).
     pub shared: Bytes,
@@ -36,7 +37,7 @@ pub struct BufferSettings {
 }
 
 /// The sharing of memory by waiting frames, if each came in memory for the longest frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Packing {
     /// The number of frames of one shard that may wait in memory of their own before short ones are packed.
     pub whole: usize,

@@ -1,11 +1,12 @@
 //! The settings of supplemental CNPs and of thinning.
 
 use super::{Notifier, NotifierError};
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Interval};
 
 /// Supplemental CNPs for the senders of a port that is severely congested, and thinning of CNPs from its receivers
 /// (Nendica report "Intelligent Lossless Data Center Networks", "Improving Congestion Notification").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Supplement {
     /// The buffered bytes from which a queue is severely congested; `None` supplements nothing. The report says
     /// "severely congested" and gives no length.

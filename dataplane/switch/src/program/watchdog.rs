@@ -1,10 +1,11 @@
 //! The settings of the PFC watchdog.
 
 use core::ops::RangeInclusive;
+use serde::{Deserialize, Serialize};
 use units::Interval;
 
 /// The PFC watchdog of a port (`pfcwd` of SONiC): it watches all queues whose priority obeys pauses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watchdog {
     /// A queue that held packets, sent none and was paused for 99 % of this time is stormed.
     pub detection: Interval,
@@ -23,7 +24,7 @@ impl Watchdog {
 }
 
 /// The action on a stormed queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WatchdogAction {
     /// Drops its waiting and new frames.
     Drop,

@@ -5,6 +5,8 @@
 //! and touched only where a queue has grown, unless the allocator touches it beforehand. Nothing is allocated after construction, as long as the queues hold no
 //! more items than construction allowed for.
 
+use serde::{Deserialize, Serialize};
+
 /// Slots in a segment.
 pub(crate) const SEGMENT: usize = 32;
 /// Index that stands for no segment.
@@ -14,6 +16,7 @@ const NONE: u32 = u32::MAX;
 type Segment<T> = [Option<T>; SEGMENT];
 
 /// The segments, and the list of those that are free.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Chains<T> {
     segments: Vec<Segment<T>>,
     next: Vec<u32>,
@@ -21,7 +24,7 @@ pub(super) struct Chains<T> {
 }
 
 /// One queue: its chain of segments, and the offsets of its ends in them.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Chain {
     head: u32,
     tail: u32,

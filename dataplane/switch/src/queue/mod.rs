@@ -7,9 +7,11 @@ mod store;
 pub(crate) use chains::{Added, SEGMENT};
 pub(crate) use store::{Fifo, Lent, Store};
 
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, PortSet, Priority, QueueId};
 
 /// A frame in a queue, with what egress needs of it.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Queued<F> {
     pub frame: F,
     /// The time when it was queued, for the delay histogram.
@@ -36,7 +38,7 @@ impl<F> Queued<F> {
 /// The charge of a frame: a priority group of its ingress port, credited when the frame leaves.
 ///
 /// The group has the priority in which the frame came in. Its queue has another one if the frame bounced.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Charge(u16);
 
 // A port number has twelve bits.

@@ -9,13 +9,14 @@
 use super::chains::{Chain, Chains};
 use super::{Charge, Queued};
 use crate::frame::Frame;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Cells, Nanos, PortId, QueueId};
 
 /// Bytes of a cell.
 const CELL: usize = Cells::SIZE as usize;
 
 /// The packed frames of one queue.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Packed {
     chunks: Chain,
     /// Offset up to which the first chunk has been emptied.

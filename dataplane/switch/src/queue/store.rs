@@ -8,9 +8,11 @@ use super::chains::{Added, Chain, Chains, SEGMENT};
 use super::packed::Packed;
 use crate::frame::Frame;
 use crate::program::Packing;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Cells, Nanos};
 
 /// The frames of all queues.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Store<F> {
     whole: Chains<Queued<F>>,
     chunks: Chains<F>,
@@ -26,7 +28,7 @@ pub(crate) struct Store<F> {
 }
 
 /// One queue: whole frames, and behind them stretches of packed and whole ones.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Fifo {
     whole: Chain,
     packed: Packed,
@@ -36,7 +38,7 @@ pub(crate) struct Fifo {
 }
 
 /// Packed frames, and the whole ones behind them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Stretch {
     packed: u32,
     whole: u32,

@@ -21,6 +21,7 @@ use crate::frame::{Frame, Links, Transmitter};
 use crate::ledger::{Ledger, ShardId};
 use crate::program::{NotLive, Program};
 use fabric::Fabric;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
 use successor::bridge_of;
 use units::{Nanos, PortId, PortSet, Priority, QueueId};
@@ -61,6 +62,29 @@ impl<F: Frame> Shard<F> {
         );
         assert!(owners.iter().chain([&id]).all(|shard| shard.index() < ledger.shards()));
         Self { bridge: bridge_of(&program), fabric: Fabric::new(id, &program, ledger, owners), program }
+    }
+
+    /// All of its state but the program, for a checkpoint.
+    pub fn state(&self) -> impl Serialize
+    where
+        F: Serialize,
+    {
+        let Self { program: _, bridge, fabric } = self;
+        (bridge, fabric)
+    }
+
+    /// Takes the [`Shard::state`] of a shard that had the same program. Tables get back what they held, but not the memory
+    /// that was reserved for more, so a worker does not use this.
+    ///
+    /// # Errors
+    /// Those of `state`, with nothing changed.
+    pub fn restore<'de, D>(&mut self, state: D) -> Result<(), D::Error>
+    where
+        D: Deserializer<'de>,
+        F: Deserialize<'de>,
+    {
+        (self.bridge, self.fabric) = Deserialize::deserialize(state)?;
+        Ok(())
     }
 
     /// The configuration in force.

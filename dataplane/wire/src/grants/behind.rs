@@ -4,6 +4,7 @@
 //! says nothing new.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use serde::{Deserialize, Serialize};
 
 use super::far_port;
 use super::format::{FORMAT_AT, Format, VERSION, VERSION_AT};
@@ -26,7 +27,7 @@ const ENTRIES_AT: usize = 12;
 const ENTRY_LEN: usize = 20;
 
 /// Addresses with a common prefix, and the far port through which they are reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Destination {
     /// The prefix; the bits beyond its length are zero.
     pub address: IpAddr,
@@ -77,7 +78,7 @@ impl Destination {
 }
 
 /// A message as a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message {
     /// The number that tells one list of destinations from another.
     pub edition: u32,

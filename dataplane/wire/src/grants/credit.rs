@@ -2,6 +2,7 @@
 //! total that its receiver may send in the other direction (InfiniBand architecture, volume 1, section 7.9.4: FCTBS and
 //! FCCL). `docs/cbfc.md` shows its bytes.
 
+use serde::{Deserialize, Serialize};
 use units::{Priority, PrioritySet, WireBytes};
 
 use super::format::{FORMAT_AT, Format, VERSION, VERSION_AT};
@@ -21,7 +22,7 @@ const SENT_AT: usize = 16;
 const LIMIT_AT: usize = 80;
 
 /// The counter of the limits in a message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Counter {
     /// 32 bits in blocks of 64 bytes, as InfiniBand's are but for their 12 bits: 137 GB may be under way.
     #[default]

@@ -1,6 +1,7 @@
 //! The message of grants for far ports: that of a [slot](super::slot::Message), with bytes for each port behind the sender
 //! instead of each priority. `docs/port-grants.md` shows its bytes.
 
+use serde::{Deserialize, Serialize};
 use units::WireBytes;
 
 use super::format::Format;
@@ -18,7 +19,7 @@ const COUNT_AT: usize = HEAD_LEN;
 const EACH_AT: usize = HEAD_LEN + 4;
 
 /// A message as a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message {
     /// The limit of the receiver, as in a slot of BifrostX. Its total bounds all far ports together.
     pub head: Head,

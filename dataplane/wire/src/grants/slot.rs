@@ -2,6 +2,7 @@
 //! Utilization for Lossless Inter-DC Links", section IV-E and algorithm 2). The paper gives no format;
 //! `docs/bifrostx.md` shows the bytes of ours.
 
+use serde::{Deserialize, Serialize};
 use units::{Interval, Priority, PrioritySet, WireBytes};
 
 use super::format::{FORMAT_AT, Format, VERSION, VERSION_AT};
@@ -23,7 +24,7 @@ pub(super) const HEAD_LEN: usize = 16;
 const FOLLOWS: u8 = 0x80;
 
 /// The limit of a message's receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// Pauses alone: the sender does not hear its receiver, and grants nothing.
     Pauses,
@@ -34,7 +35,7 @@ pub enum Kind {
 }
 
 /// The beginning of all messages with the grants of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Head {
     /// The limit of its receiver from now on.
     pub kind: Kind,
@@ -92,7 +93,7 @@ impl Head {
 }
 
 /// A message as a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message {
     /// The beginning, with the limit of its receiver.
     pub head: Head,

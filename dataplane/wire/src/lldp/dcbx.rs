@@ -1,10 +1,11 @@
 //! The configuration of a port in DCBX: priority-based flow control, enhanced transmission selection, and priorities
 //! of applications (IEEE 802.1Q-2018 clauses D.2.8 to D.2.11).
 
+use serde::{Deserialize, Serialize};
 use units::{Priority, PrioritySet};
 
 /// The PFC configuration (clause D.2.10).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pfc {
     /// Whether the port takes over the configuration of its peer.
     pub willing: bool,
@@ -36,7 +37,7 @@ impl Pfc {
 }
 
 /// How a traffic class is selected for transmission (table D-5); other numbers are reserved or of a vendor.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Selection(pub u8);
 
 impl Selection {
@@ -49,7 +50,7 @@ impl Selection {
 }
 
 /// An ETS configuration or recommendation (clauses D.2.8 and D.2.9).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ets {
     /// Whether the port takes over the recommendation of its peer. `false` in a recommendation.
     pub willing: bool,
@@ -110,7 +111,7 @@ impl Ets {
 }
 
 /// The meaning of an application's protocol number (table D-8); other values are reserved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Selector(pub u8);
 
 impl Selector {
@@ -127,7 +128,7 @@ impl Selector {
 }
 
 /// The priority of an application (clause D.2.11).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Application {
     /// The meaning of `protocol`, 3 bits.
     pub selector: Selector,
@@ -156,7 +157,7 @@ impl Application {
 }
 
 /// The priorities of applications, [`Applications::CAPACITY`] at most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Applications {
     length: u8,
     entries: [Application; Self::CAPACITY],

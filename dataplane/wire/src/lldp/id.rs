@@ -2,12 +2,13 @@
 
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
+use serde::{Deserialize, Serialize};
 
 use super::octets::Octets;
 use crate::ethernet::MacAddress;
 
 /// A chassis ID or port ID (clauses 8.5.2 and 8.5.3): both together name a neighbour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Id {
     /// The form of the identifier, which differs between the two.
     pub subtype: u8,

@@ -1,6 +1,7 @@
 //! The announcement of one end of a link.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use serde::{Deserialize, Serialize};
 
 use super::dcbx::{Applications, Ets, Pfc};
 use super::id::Id;
@@ -42,7 +43,7 @@ pub fn is_frame(frame: &[u8]) -> bool {
 }
 
 /// The announcement of one end of a link: the TLVs of one LLDPDU that are read here.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// The chassis.
     pub chassis: Id,

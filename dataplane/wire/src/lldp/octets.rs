@@ -1,12 +1,15 @@
 //! A short string of octets in place.
 
 use core::fmt;
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 
 /// Up to [`Octets::CAPACITY`] octets: an identifier or a name. Of a longer one, the first octets are kept.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Octets {
     length: u8,
     /// Zero behind `length`.
+    #[serde(with = "BigArray")]
     bytes: [u8; Self::CAPACITY],
 }
 

@@ -1,6 +1,7 @@
 //! Base transport header: InfiniBand specification volume 1, section 9.2.
 
 use core::fmt;
+use serde::{Deserialize, Serialize};
 
 use super::opcode::Opcode;
 use crate::bytes::{checked_head, head, put, room, u16_at, u24_at};
@@ -32,7 +33,7 @@ const TELEMETRY_EIGHT: u8 = 0x10;
 const LOW_24_BITS: u32 = 0x00ff_ffff;
 
 /// A queue pair number, 24 bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct QueuePair(u32);
 
 impl QueuePair {
@@ -59,7 +60,7 @@ impl fmt::Display for QueuePair {
 }
 
 /// A packet sequence number, 24 bits, which wraps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Psn(u32);
 
 impl Psn {

@@ -10,6 +10,7 @@ use super::opcode::Opcode;
 use crate::bytes::{checked_head, head, put, room, u16_at, u24_at, u32_at, u64_at};
 use crate::error::invalid;
 use crate::{BufferTooSmall, ParseError, Protocol};
+use serde::{Deserialize, Serialize};
 
 /// Bytes of a management datagram.
 pub const DATAGRAM_LEN: usize = 256;
@@ -59,7 +60,7 @@ impl AttributeId {
 }
 
 /// One side's identifier of a connection, unique at that side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CommunicationId(pub u32);
 
 /// The content of a message, by [`AttributeId`]. `local` is the sender's identifier of the connection,

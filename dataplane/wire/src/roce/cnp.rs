@@ -1,6 +1,7 @@
 //! Congestion notification packets: InfiniBand specification volume 1, annex A17.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
+use serde::{Deserialize, Serialize};
 
 use super::bth::{self, QueuePair};
 use super::{Opcode, UDP_PORT, icrc};
@@ -26,7 +27,7 @@ pub(super) const fn datagram_len(payload: usize) -> usize {
 }
 
 /// The IP addresses of the packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Addresses {
     /// Over IPv4.
     V4 {
@@ -49,7 +50,7 @@ pub enum Addresses {
 }
 
 /// A congestion notification, as a whole frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// The next hop towards the sender of the data.
     pub destination_mac: MacAddress,

@@ -13,6 +13,8 @@
 //! | 45 | 3 | padding |
 
 use core::fmt;
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 
 use super::{Opcode, bth, cnp};
 use crate::bytes::{put, u24_at};
@@ -35,8 +37,8 @@ const RATE_UNIT: u64 = 1_000_000;
 const MOST_UNITS: u64 = (1 << 24) - 1;
 
 /// The content of a direct INT, as its bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Content([u8; LEN]);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Content(#[serde(with = "BigArray")] [u8; LEN]);
 
 impl Content {
     /// The header `collected` on the way to the gateway, in the format for five hops, the hop of the pseudo-queue, and the
@@ -109,7 +111,7 @@ fn carried_units(rate: BitRate) -> u32 {
 }
 
 /// A direct INT, as a whole frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// The addresses of the CNP that it replaces.
     pub way: cnp::Frame,

@@ -23,6 +23,7 @@
 //! - **The UDP checksum** is zero, as in CNPs.
 
 use core::net::Ipv6Addr;
+use serde::{Deserialize, Serialize};
 
 use super::bth::{self, QueuePair};
 use super::{Opcode, UDP_PORT, icrc};
@@ -54,7 +55,7 @@ pub const MAX_FRAME_LEN: usize =
     ethernet::HEADER_LEN + vlan::TAG_LEN + ipv6::HEADER_LEN + EXTENSION_LEN + DATAGRAM_LEN;
 
 /// The type of the option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OptionType(u8);
 
 impl OptionType {
@@ -76,7 +77,7 @@ impl OptionType {
 }
 
 /// A Fast CNP, as a whole frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// The next hop towards the sender of the data.
     pub destination_mac: MacAddress,

@@ -5,6 +5,7 @@
 //! events since the last one are applied in order, each at its own time.
 
 use crate::settings::Dcqcn as Settings;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, Nanos};
 
 /// A rate within this distance of the port's rate, in bits per second, becomes the port's rate, because
@@ -12,7 +13,7 @@ use units::{BitRate, Bytes, Interval, Nanos};
 const CLOSE: f64 = 1.0;
 
 /// The reaction point of a queue pair. Rates are in bits per second.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Dcqcn {
     settings: Settings,
     line: BitRate,

@@ -6,6 +6,7 @@ mod window;
 
 use crate::settings;
 use near_loop::NearLoop;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos};
 use window::{Load, Window};
 use wire::int::{self, Hop};
@@ -16,7 +17,7 @@ use wire::roce::direct_int::Content;
 const COMPARABLE: Interval = Interval(1 << 23);
 
 /// The window of one flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Hpcc {
     settings: settings::Hpcc,
     /// Bytes of the message per byte on the wire.

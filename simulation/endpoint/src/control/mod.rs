@@ -13,12 +13,13 @@ pub(crate) use acknowledgement::{Acknowledgement, Returned};
 use crate::settings::{CongestionControl, HostSettings, Transport};
 use dcqcn::Dcqcn;
 use hpcc::Hpcc;
+use serde::{Deserialize, Serialize};
 use timely::Timely;
 use units::{BitRate, Bytes, Nanos, WireBytes};
 use wire::roce::direct_int::Content;
 
 /// The congestion control of a queue pair.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Controller {
     None,
     Dcqcn(Dcqcn),

@@ -3,10 +3,11 @@
 
 use super::Acknowledgement;
 use crate::settings;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, Nanos, SerializationTime, WireBytes};
 
 /// The rate of one flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Timely {
     settings: settings::Timely,
     /// In bits per second, like the next two fields.

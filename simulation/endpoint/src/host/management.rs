@@ -16,13 +16,14 @@ use crate::packet::Path;
 use crate::settings::{Connection, End, FlowId};
 use core::cmp::Reverse;
 use core::mem;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BinaryHeap};
 use units::{Interval, Nanos};
 use wire::roce::Psn;
 use wire::roce::cm::{CommunicationId, Message};
 
 /// The state of the exchange at one end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
     /// The sender has sent REQ.
     Requested,
@@ -35,7 +36,7 @@ enum State {
 }
 
 /// One end of a connection.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Handshake {
     pub slot: Slot,
     pub connection: Connection,
@@ -126,7 +127,7 @@ impl Handshake {
 }
 
 /// The connections of a host, and when their messages are repeated.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Manager {
     handshakes: BTreeMap<FlowId, Handshake>,
     /// Entries that do not match the deadline of their handshake are ignored.

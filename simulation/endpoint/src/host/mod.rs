@@ -14,6 +14,7 @@ use core::cmp::Reverse;
 use core::net::IpAddr;
 use management::Manager;
 use nic::Nic;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use table::{Places, QueuePairState, Slot, Table};
@@ -29,7 +30,7 @@ pub trait Transmit {
 }
 
 /// An event of a flow at this host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// At the receiver: the message is complete up to `bytes`, without gaps.
     Delivered {
@@ -59,7 +60,7 @@ pub enum Event {
 }
 
 /// The counters of a host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCounters {
     /// Data packets sent, including retransmissions.
     pub data_sent: u64,
@@ -128,6 +129,48 @@ impl Host {
             events: VecDeque::new(),
             settings,
         }
+    }
+
+    /// All of its state but the settings, for a checkpoint.
+    pub fn state(&self) -> impl Serialize {
+        let Self {
+            settings: _,
+            counters,
+            now,
+            nic,
+            table,
+            flows,
+            sending,
+            alarms,
+            manager,
+            destinations,
+            events,
+        } = self;
+        (counters, now, nic, table, flows, sending, alarms, manager, destinations, events)
+    }
+
+    /// Takes the [`Host::state`] of a host that had the same settings.
+    ///
+    /// # Errors
+    /// Those of `state`, with nothing changed.
+    pub fn restore<'de, D: Deserializer<'de>>(&mut self, state: D) -> Result<(), D::Error> {
+        let (counters, now, nic, table, flows, sending, alarms, manager, destinations, events) =
+            Deserialize::deserialize(state)?;
+        let settings = self.settings.clone();
+        *self = Self {
+            settings,
+            counters,
+            now,
+            nic,
+            table,
+            flows,
+            sending,
+            alarms,
+            manager,
+            destinations,
+            events,
+        };
+        Ok(())
     }
 
     /// The settings of the host.

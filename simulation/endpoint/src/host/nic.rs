@@ -4,11 +4,12 @@ use super::table::Slot;
 use crate::packet::ShortFrame;
 use crate::settings::FlowId;
 use core::cmp::Reverse;
+use serde::{Deserialize, Serialize};
 use std::collections::{BinaryHeap, VecDeque};
 use units::{BitRate, Bytes, LinkClock, Nanos, Priority, PrioritySet, WireBytes};
 
 /// A port, and the frames and queue pairs that wait for it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Nic {
     link: LinkClock,
     /// A copy of the link clock's value, because it is read very often.

@@ -2,6 +2,7 @@
 
 use crate::receiver::Receiver;
 use crate::sender::Sender;
+use serde::{Deserialize, Serialize};
 use wire::roce::QueuePair;
 
 /// Bits of a number that hold the slot. The bits above distinguish successive queue pairs of one slot.
@@ -14,7 +15,7 @@ const RESERVED: u32 = 2;
 pub(super) type Slot = u32;
 
 /// The state of a queue pair.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) enum QueuePairState {
     /// Unused.
     Free,
@@ -27,7 +28,7 @@ pub(super) enum QueuePairState {
 }
 
 /// The maximum number of queue pairs, depending on how they are identified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Places {
     /// By their numbers: 2^20 - 2.
     Numbers,
@@ -45,7 +46,7 @@ impl Places {
 }
 
 /// All queue pairs. Memory grows to the largest number in use at one time.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Table {
     places: Places,
     entries: Vec<Entry>,
@@ -54,7 +55,7 @@ pub(super) struct Table {
     pub released: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     generation: u32,
     state: QueuePairState,

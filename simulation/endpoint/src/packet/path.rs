@@ -2,6 +2,8 @@
 
 use crate::settings::Station;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Dscp, Ecn, IpProtocol};
 use wire::roce::{self, QueuePair, cnp};
@@ -22,14 +24,14 @@ pub(super) const fn behind_ip(address: IpAddr) -> usize {
 }
 
 /// The addresses of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Addresses {
     V4 { source: Ipv4Addr, destination: Ipv4Addr },
     V6 { source: Ipv6Addr, destination: Ipv6Addr },
 }
 
 /// The addresses of the frames of a queue pair.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Path {
     station: Station,
     next_hop: MacAddress,
@@ -168,8 +170,9 @@ impl Path {
 }
 
 /// A complete frame: an acknowledgement or a congestion notification.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct ShortFrame {
+    #[serde(with = "BigArray")]
     pub(super) bytes: [u8; Self::CAPACITY],
     pub(super) length: u8,
 }

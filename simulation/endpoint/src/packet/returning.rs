@@ -2,6 +2,7 @@
 
 use super::Answer;
 use super::path::{IP_AT, Path, ShortFrame};
+use serde::{Deserialize, Serialize};
 use wire::int;
 use wire::ip::{Dscp, Ecn};
 use wire::roce::bth::{self, Telemetry};
@@ -26,7 +27,7 @@ impl<'a> Collected<'a> {
 }
 
 /// The headers of such acknowledgements.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ReturningTemplate {
     path: Path,
     dscp: Dscp,

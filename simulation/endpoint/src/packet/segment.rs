@@ -7,6 +7,8 @@
 
 use super::path::{Addresses, BTH_AT_MAX, Path, ShortFrame};
 use core::net::IpAddr;
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 use units::Bytes;
 use wire::ethernet::MIN_FRAME_LEN;
 use wire::ip::{Dscp, Ecn, IpProtocol};
@@ -37,7 +39,7 @@ pub(crate) const fn data_length(behind_ip: usize, payload: u16) -> Bytes {
 }
 
 /// The constant fields of segments.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Ends {
     addresses: Addresses,
     source_port: u16,
@@ -81,7 +83,7 @@ impl Ends {
 }
 
 /// The headers of the segments of a message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SegmentTemplate {
     ends: Ends,
     path: Path,
@@ -89,6 +91,7 @@ pub(crate) struct SegmentTemplate {
     first: SequenceNumber,
     /// The payload of the last segment.
     payload: u16,
+    #[serde(with = "BigArray")]
     bytes: [u8; HEADERS_MAX],
 }
 
@@ -147,7 +150,7 @@ impl SegmentTemplate {
 }
 
 /// The acknowledgements of a message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct AckSegmentTemplate {
     ends: Ends,
     first: SequenceNumber,

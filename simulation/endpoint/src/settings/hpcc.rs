@@ -1,12 +1,13 @@
 //! The parameters of HPCC.
 
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval};
 use wire::int::Format;
 
 /// The parameters of HPCC, by their names in algorithm 1. The defaults are those of the paper's section 5.1,
 /// where they could be checked against the authors' simulator
 /// (alibaba-edu/High-Precision-Congestion-Control).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hpcc {
     /// eta: the target utilization of the fullest link, 0 to 1. 0.95.
     pub eta: f64,

@@ -1,10 +1,11 @@
 //! The parameters of IRN.
 
+use serde::{Deserialize, Serialize};
 use units::Interval;
 
 /// The parameters of IRN. The defaults are those of the paper's section 4.1, for 40G and a longest round trip
 /// of 24 us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Irn {
     /// The BDP cap: the maximum number of packets in flight, and the size of the bitmap. 110. At least 1.
     pub window: u32,

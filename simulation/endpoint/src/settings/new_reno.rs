@@ -1,9 +1,10 @@
 //! The parameters of NewReno.
 
+use serde::{Deserialize, Serialize};
 use units::Interval;
 
 /// The parameters of NewReno.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NewReno {
     /// IW: the initial window in segments. 10 (RFC 6928). At least 1.
     pub initial_window: u32,

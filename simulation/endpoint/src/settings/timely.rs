@@ -1,11 +1,12 @@
 //! The parameters of TIMELY.
 
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval};
 
 /// The parameters of TIMELY, by their names in algorithm 1. The defaults are those of the paper's section 5
 /// and, where it gives none, of the analysis in "ECN or Delay: Lessons Learnt from Analysis of DCQCN and
 /// TIMELY" (CoNEXT 2016, footnote 4); the simulator of HPCC's authors has the same.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timely {
     /// alpha: the weight of the newest difference of round-trip times in their average, 0 to 1; the old average
     /// keeps 1 - alpha (line 4). 0.875.

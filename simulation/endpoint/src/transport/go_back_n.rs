@@ -6,6 +6,7 @@
 
 use super::Response;
 use crate::settings::GoBackN;
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// The maximum number of packets in flight: half of the sequence numbers, less one, to distinguish old from
@@ -13,7 +14,7 @@ use units::Nanos;
 const IN_FLIGHT_MAX: u64 = (1 << 23) - 1;
 
 /// The sending half of the transport.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sender {
     settings: GoBackN,
     acknowledged: u64,
@@ -98,7 +99,7 @@ impl Sender {
 }
 
 /// The receiving half of the transport.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Receiver {
     expected: u64,
     /// Whether the current gap was reported.

@@ -4,13 +4,14 @@
 use super::Response;
 use super::seen::Seen;
 use crate::settings;
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 
 /// The maximum number of packets in flight: half of the sequence numbers, less one.
 const IN_FLIGHT_MAX: u32 = (1 << 23) - 1;
 
 /// Loss recovery, from the first loss until everything sent before it is acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Recovery {
     /// One past the recovery sequence: the last new packet sent before the first retransmission.
     until: u64,
@@ -22,7 +23,7 @@ struct Recovery {
 }
 
 /// The sending half of the transport.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sender {
     settings: settings::Irn,
     /// The packets acknowledged, cumulatively or selectively.
@@ -147,7 +148,7 @@ impl Sender {
 }
 
 /// The receiving half of the transport.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Receiver {
     seen: Seen,
 }

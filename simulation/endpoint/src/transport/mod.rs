@@ -12,10 +12,11 @@ mod seen;
 pub(crate) use response::Response;
 
 use crate::settings::Transport;
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// The sending half.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum SendTransport {
     GoBackN(go_back_n::Sender),
     Irn(irn::Sender),
@@ -142,7 +143,7 @@ impl SendTransport {
 }
 
 /// The receiving half of the transport.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum ReceiveTransport {
     GoBackN(go_back_n::Receiver),
     Irn(irn::Receiver),

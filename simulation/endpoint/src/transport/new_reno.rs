@@ -10,6 +10,7 @@ use super::Response;
 use super::seen::Seen;
 use crate::settings;
 use round_trip::RetransmissionTimer;
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// The maximum number of segments in flight: 2^30 bytes of the largest, to distinguish old sequence numbers
@@ -17,7 +18,7 @@ use units::Nanos;
 const IN_FLIGHT_MAX: u64 = 1 << 17;
 
 /// The sending half of the transport. Windows are in segments.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sender {
     settings: settings::NewReno,
     /// SND.UNA: the first unacknowledged segment.
@@ -205,7 +206,7 @@ impl Sender {
 }
 
 /// The receiving half of the transport: it keeps segments after a gap and acknowledges each segment at once.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Receiver {
     seen: Seen,
 }

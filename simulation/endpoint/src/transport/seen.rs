@@ -1,12 +1,13 @@
 //! The packets of a message that have arrived: all before the first gap, and some after it.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 const WORD: u64 = u64::BITS as u64;
 
 /// A set of packet numbers that is contiguous up to its first gap. It takes one bit for each packet from the
 /// gap to the last.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
     /// The first missing packet.
     missing: u64,

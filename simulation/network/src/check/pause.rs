@@ -1,5 +1,6 @@
 //! Pauses as a link sees them, to check that senders obey them.
 
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Nanos, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::{self, EtherType};
 use wire::ip::Dscp;
@@ -8,7 +9,7 @@ use wire::{pfc, vlan};
 /// The pauses that have arrived at the sender of one direction, by the bytes of their frames (IEEE 802.1Q
 /// clause 36.1.3.3: from the arrival on, for the time in the frame). They are independent of how the switch
 /// or host handles them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub(crate) struct LinkPauses {
     /// The end of the last pause, which each frame checks first.

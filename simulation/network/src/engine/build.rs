@@ -73,6 +73,8 @@ impl Engine {
             sums_at: SUMS_EVERY,
             next_switch: 0,
             samples: 0,
+            next_sample: options.sampling.map_or(Nanos::NEVER, |_| Nanos::ZERO),
+            fetched: 0,
             progress_at: PROGRESS_EVERY,
             rounds: Rounds::default(),
             options,

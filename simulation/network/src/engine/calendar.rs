@@ -3,9 +3,10 @@
 use crate::link::Direction;
 use crate::nodes::Place;
 use crate::tournament::Tournament;
+use serde::{Deserialize, Serialize};
 
 /// The next instant of each actor. A switch also has its own agenda, because one visit covers many events.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Calendar {
     /// Nodes by number, then the other actors.
     pub actors: Tournament,
@@ -156,7 +157,8 @@ mod tests {
         let options = Options { limit: Nanos(1_000_000), ..Options::default() };
         let mut engine = Engine::new(bottleneck(), options);
         let horizon_before = |engine: &mut Engine, next_sample| {
-            let (window, now) = (engine.window(next_sample), engine.now);
+            engine.next_sample = next_sample;
+            let (window, now) = (engine.window(), engine.now);
             let part = &mut engine.parts[0];
             (part.window, part.now) = (window, now);
             part.horizon()

@@ -3,10 +3,11 @@
 use super::turn::Turn;
 use crate::observer::{Observer, Tap};
 use crate::outcome::FlowRecord;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 /// A frame at a tap.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Captured {
     tap: Tap,
     at: Nanos,
@@ -15,7 +16,7 @@ struct Captured {
 }
 
 /// The events of a part in a window, for the observer of the run.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Log {
     completed: Vec<FlowRecord>,
     captured: Vec<Captured>,

@@ -17,6 +17,7 @@ use crate::stall::Motion;
 use crate::tournament::Actor;
 use crate::violation::Broken;
 use endpoint::FlowId;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::{Interval, Nanos};
 
@@ -39,7 +40,7 @@ pub(super) struct Window {
 }
 
 /// A flow that has arrived completely, for the part of its sender.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Arrived {
     pub flow: FlowId,
     pub source: NodeId,
@@ -49,7 +50,7 @@ pub(super) struct Arrived {
 }
 
 /// A flow that its sender has ended, for the part of its receiver.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Ended {
     pub turn: Turn,
     pub flow: FlowId,

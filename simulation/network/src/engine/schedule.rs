@@ -27,6 +27,7 @@ type At = (usize, usize);
 impl Engine {
     /// Fetches the next flow, unless it starts too late.
     pub(super) fn pull(&mut self, flows: &mut impl Iterator<Item = FlowSpec>) {
+        self.fetched += 1;
         match flows.next().filter(|flow| flow.start <= self.options.until) {
             Some(flow) => {
                 self.has_loops |= flow.again_until.is_some();

@@ -4,6 +4,7 @@ use super::rows::{rate_bps, write_cell};
 use crate::simulate::summary::{Figure, Metrics};
 use core::cell::RefCell;
 use endpoint::FlowId;
+use serde::{Deserialize, Serialize};
 use simulation::{FlowRecord, FlowSpec, View};
 use std::io::{self, Write};
 use std::rc::Rc;
@@ -37,7 +38,7 @@ impl Watchlist {
 }
 
 /// The state of a flow at the time of a row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Point {
     time_ns: u64,
     /// The permitted rate; `None` once it has ended.
@@ -47,7 +48,7 @@ struct Point {
 }
 
 /// A sampled flow.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Watched {
     flow: FlowSpec,
     points: Vec<Point>,
@@ -64,10 +65,30 @@ pub struct FlowRates {
     interval_ns: u64,
 }
 
+/// The sampled flows of a checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct FlowRatesState {
+    found: Vec<FlowSpec>,
+    flows: Vec<Watched>,
+    interval_ns: u64,
+}
+
 impl FlowRates {
     /// The flows of `list`. `names` are the names of the groups.
     pub fn new(list: Watchlist, names: &[String]) -> Self {
         Self { list, names: names.to_vec(), flows: Vec::new(), interval_ns: 0 }
+    }
+
+    /// Its state, for a checkpoint.
+    pub fn state(&self) -> FlowRatesState {
+        let Self { list, names: _, flows, interval_ns } = self;
+        FlowRatesState { found: list.found.borrow().clone(), flows: flows.clone(), interval_ns: *interval_ns }
+    }
+
+    /// Goes on from a state.
+    pub fn restore(&mut self, FlowRatesState { found, flows, interval_ns }: FlowRatesState) {
+        self.list.found.replace(found);
+        (self.flows, self.interval_ns) = (flows, interval_ns);
     }
 
     /// Notes that a flow has ended.

@@ -2,9 +2,10 @@
 
 use crate::simulate::percentile::place_of;
 use crate::simulate::summary::{Figure, Metrics};
+use serde::{Deserialize, Serialize};
 use simulation::FlowRecord;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// The columns, which are the first line.
@@ -22,7 +23,7 @@ pub struct FlowLog {
 }
 
 /// The properties of flows that metrics depend on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Sample {
     /// Completion times as the receiver sees them.
     completion_ns: Vec<u64>,
@@ -32,6 +33,15 @@ struct Sample {
     bytes: u64,
     /// The first start and the last end.
     span_ns: Option<(u64, u64)>,
+}
+
+/// The flows of a checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct FlowState {
+    /// The length of the file.
+    length: u64,
+    /// What metrics depend on, by group.
+    samples: Vec<Sample>,
 }
 
 impl FlowLog {
@@ -44,6 +54,36 @@ impl FlowLog {
         writeln!(out, "{FLOW_COLUMNS}")?;
         let groups = groups.iter().map(|name| (name.clone(), Sample::default())).collect();
         Ok(Self { out, nodes, groups, error: None })
+    }
+
+    /// Opens the file at `path` as it was in `state`, and goes on there. All after that is removed.
+    ///
+    /// # Errors
+    /// Those of the file system; [`ErrorKind::UnexpectedEof`] if the file is shorter.
+    pub fn go_on(path: &Path, nodes: Vec<String>, groups: &[String], state: FlowState) -> io::Result<Self> {
+        let mut file = File::options().write(true).open(path)?;
+        if file.metadata()?.len() < state.length {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        file.set_len(state.length)?;
+        file.seek(SeekFrom::Start(state.length))?;
+        let groups = groups.iter().cloned().zip(state.samples).collect();
+        Ok(Self { out: BufWriter::new(file), nodes, groups, error: None })
+    }
+
+    /// Its state, for a checkpoint, once what was written is on the disk.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn state(&mut self) -> io::Result<FlowState> {
+        let Self { out, nodes: _, groups, error } = self;
+        if let Some(error) = error {
+            return Err(error.kind().into());
+        }
+        out.flush()?;
+        out.get_ref().sync_data()?;
+        let samples = groups.iter().map(|(_, sample)| sample.clone()).collect();
+        Ok(FlowState { length: out.get_mut().stream_position()?, samples })
     }
 
     /// Adds a flow that has ended.

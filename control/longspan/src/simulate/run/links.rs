@@ -16,6 +16,9 @@ pub struct LinkLog {
     carried: Vec<u64>,
 }
 
+/// The instant of the last sample, and what each link had carried then.
+pub type LinkState = (Nanos, Vec<u64>);
+
 impl LinkLog {
     /// A log of the links of `ports`, in the direction in which these send. Flows start up to `until`.
     pub fn new(ports: Vec<PortPlace>, until: Nanos) -> Self {
@@ -30,6 +33,17 @@ impl LinkLog {
                 *carried = view.carried(port.link, port.end).0;
             }
         }
+    }
+
+    /// Its state, for a checkpoint.
+    pub fn state(&self) -> LinkState {
+        let Self { ports: _, until: _, at, carried } = self;
+        (*at, carried.clone())
+    }
+
+    /// Goes on from a state.
+    pub fn restore(&mut self, state: LinkState) {
+        (self.at, self.carried) = state;
     }
 
     /// Adds the metrics of the links.

@@ -1,6 +1,7 @@
 //! One run: its simulation, recordings and results.
 
 mod captures;
+mod checkpoint;
 mod details;
 mod figures;
 mod flow_rates;
@@ -14,8 +15,10 @@ mod series;
 use super::plan::{Plan, Planned};
 use super::progress::Board;
 use super::summary::{EndingName, FlowCounts, Metrics, RunFile, RunSummary, write};
+use crate::cli::simulate::SimulateArgs;
 use crate::failure::Failure;
 use captures::Captures;
+use checkpoint::{CHECKPOINT, INCOMPLETE, Keeper, Kept, NotUsed};
 use config::scenario::Scenario;
 use core::num::NonZeroUsize;
 use details::Details;
@@ -23,7 +26,7 @@ use flow_rates::{FlowRates, Watchlist};
 pub use flows::FLOW_COLUMNS;
 use flows::FlowLog;
 use links::LinkLog;
-use recorder::Recorder;
+use recorder::{Recorder, RecorderState};
 use series::SeriesLog;
 use simulation::{Ending, Options, Outcome, PausedQueue, Simulation, Violation};
 use std::fs::{self, File, TryLockError};
@@ -35,14 +38,14 @@ pub const SUMMARY: &str = "summary.json";
 /// The file with its flows.
 pub const FLOWS: &str = "fct.csv";
 
-/// Runs the run number `index` of `plan` on up to `threads` threads, and writes its results to `directory`.
+/// Runs the run number `index` of `plan`, from its checkpoint on if there is one, and writes its results to `directory`.
 ///
 /// # Errors
 /// [`Failure::Running`], [`Failure::Write`], [`Failure::Run`]. A violated invariant is not an error here; it is in the summary.
 pub fn run(
     plan: &Plan,
     index: usize,
-    threads: NonZeroUsize,
+    args: &SimulateArgs,
     directory: &Path,
     board: &Board<'_>,
 ) -> Result<RunSummary, Failure> {
@@ -50,11 +53,20 @@ pub fn run(
     let scenario = plan.file.build(&planned.overrides)?;
     // Until the results are complete.
     let _lock = lock(directory)?;
-    prepare(directory, &scenario).map_err(|source| unwritten(directory, source))?;
     let list = Watchlist::new(&scenario.sampling.groups);
-    let mut recorder = recorder(&scenario, &list, index, directory, board)?;
-    let simulation = Simulation::new(scenario.network.clone(), Options { threads, ..scenario.options() });
-    let flows = scenario.flows().inspect(|flow| list.note(flow));
+    let site = Site { scenario: &scenario, list: &list, index, threads: args.threads, directory, board };
+    let resumed = if args.again { Ok(None) } else { site.resumed(&planned.inputs) };
+    let resumed = resumed.unwrap_or_else(|why| {
+        board.complain(&format!("{}: begins anew, without its checkpoint: {why}", planned.name));
+        None
+    });
+    prepare(directory, &scenario, resumed.is_none()).map_err(|source| unwritten(directory, source))?;
+    let (simulation, mut recorder) = match resumed {
+        Some(resumed) => resumed,
+        None => site.anew()?,
+    };
+    recorder.keeper = args.checkpoint.map(|every| Keeper::new(directory, &planned.inputs, every.0));
+    let flows = scenario.flows().skip(simulation.fetched()).inspect(|flow| list.note(flow));
     let outcome = simulation.run(flows, &mut recorder);
     let mut metrics = Metrics::new();
     finish(recorder, &scenario, outcome.as_ref().ok(), directory, &mut metrics)?;
@@ -62,6 +74,9 @@ pub fn run(
     let details = outcome.ok().map(|outcome| Details::new(&outcome, &scenario.network, &scenario.topology));
     let file = RunFile { run: &run, scenario: &scenario.name, inputs: &planned.inputs, details };
     write(&directory.join(SUMMARY), &file)?;
+    if run.ending != EndingName::Interrupted {
+        remove_checkpoint(directory).map_err(|source| unwritten(directory, source))?;
+    }
     Ok(run)
 }
 
@@ -84,20 +99,26 @@ fn lock(directory: &Path) -> Result<File, Failure> {
 }
 
 /// Prepares the directory, and writes the configuration of each switch. Removes an old summary first, because the
-/// directory is incomplete from now on.
-fn prepare(directory: &Path, scenario: &Scenario) -> io::Result<()> {
-    for old in ["switches", "captures"] {
-        remove(fs::remove_dir_all(directory.join(old)))?;
+/// directory is incomplete from now on. A run that begins `anew` needs no captures and no checkpoint of an earlier one.
+fn prepare(directory: &Path, scenario: &Scenario, anew: bool) -> io::Result<()> {
+    remove(fs::remove_dir_all(directory.join("switches")))?;
+    if anew {
+        remove(fs::remove_dir_all(directory.join("captures")))?;
+        remove_checkpoint(directory)?;
     }
     remove(fs::remove_file(directory.join(SUMMARY)))?;
     fs::create_dir(directory.join("switches"))?;
     for (name, text) in &scenario.switches {
         fs::write(directory.join("switches").join(format!("{name}.toml")), text)?;
     }
-    if !scenario.taps.is_empty() {
+    if anew && !scenario.taps.is_empty() {
         fs::create_dir(directory.join("captures"))?;
     }
     Ok(())
+}
+
+fn remove_checkpoint(directory: &Path) -> io::Result<()> {
+    [CHECKPOINT, INCOMPLETE].iter().try_for_each(|name| remove(fs::remove_file(directory.join(name))))
 }
 
 /// Ignores the error that there is nothing to remove.
@@ -105,32 +126,65 @@ fn remove(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-fn recorder<'a>(
-    scenario: &Scenario,
-    list: &Watchlist,
+/// A run that is about to begin.
+struct Site<'a> {
+    scenario: &'a Scenario,
+    list: &'a Watchlist,
     index: usize,
-    directory: &Path,
+    threads: NonZeroUsize,
+    directory: &'a Path,
     board: &'a Board<'a>,
-) -> Result<Recorder<'a>, Failure> {
-    let topology = &scenario.topology;
-    let path = directory.join(FLOWS);
-    let flows = FlowLog::create(&path, names(scenario), &scenario.groups);
-    let rates = FlowRates::new(list.clone(), &scenario.groups);
-    Ok(Recorder {
-        flows: flows.map_err(|source| unwritten(&path, source))?,
-        series: SeriesLog::new(
-            &scenario.sampling,
-            topology,
-            |node| ports::program(&scenario.network, node),
-            rates,
-        ),
-        links: LinkLog::new(ports::of_interest(scenario), scenario.until),
-        captures: Captures::create(&directory.join("captures"), &scenario.taps, topology)
-            .map_err(Failure::Run)?,
-        index,
-        until: scenario.until,
-        board,
-    })
+}
+
+impl<'a> Site<'a> {
+    fn options(&self) -> Options {
+        Options { threads: self.threads, ..self.scenario.options() }
+    }
+
+    /// A run from its start on.
+    fn anew(&self) -> Result<(Simulation, Recorder<'a>), Failure> {
+        let Self { scenario, directory, .. } = self;
+        let path = directory.join(FLOWS);
+        let flows = FlowLog::create(&path, names(scenario), &scenario.groups);
+        let flows = flows.map_err(|source| unwritten(&path, source))?;
+        let captures = Captures::create(&directory.join("captures"), &scenario.taps, &scenario.topology);
+        let recorder = self.recorder(flows, captures.map_err(Failure::Run)?);
+        Ok((Simulation::new(scenario.network.clone(), self.options()), recorder))
+    }
+
+    /// A run from its checkpoint on; `None` if there is none.
+    fn resumed(&self, inputs: &str) -> Result<Option<(Simulation, Recorder<'a>)>, NotUsed> {
+        let Self { scenario, directory, .. } = self;
+        let Some(kept) = Kept::read(directory, inputs)? else { return Ok(None) };
+        let (recordings, state) = kept.parts()?;
+        let RecorderState { flows, series, links, captures, transmissions } =
+            postcard::from_bytes(recordings).map_err(|_| NotUsed::Damaged)?;
+        let simulation = Simulation::resume(scenario.network.clone(), self.options(), state)?;
+        let flows = FlowLog::go_on(&directory.join(FLOWS), names(scenario), &scenario.groups, flows)?;
+        let (to, topology) = (directory.join("captures"), &scenario.topology);
+        let captures = Captures::go_on(&to, &scenario.taps, topology, &captures)?;
+        let mut recorder = self.recorder(flows, captures);
+        recorder.series.restore(series);
+        recorder.links.restore(links);
+        self.board.goes_on_from(self.index, transmissions);
+        Ok(Some((simulation, recorder)))
+    }
+
+    fn recorder(&self, flows: FlowLog, captures: Captures) -> Recorder<'a> {
+        let Self { scenario, list, index, board, .. } = *self;
+        let rates = FlowRates::new(list.clone(), &scenario.groups);
+        let program = |node| ports::program(&scenario.network, node);
+        Recorder {
+            flows,
+            series: SeriesLog::new(&scenario.sampling, &scenario.topology, program, rates),
+            links: LinkLog::new(ports::of_interest(scenario), scenario.until),
+            captures,
+            index,
+            until: scenario.until,
+            board,
+            keeper: None,
+        }
+    }
 }
 
 /// The names of the nodes.

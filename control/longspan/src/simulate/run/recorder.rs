@@ -1,12 +1,15 @@
 //! Recording of a running simulation.
 
-use super::captures::Captures;
-use super::flows::FlowLog;
-use super::links::LinkLog;
-use super::series::SeriesLog;
+use super::captures::{CaptureState, Captures};
+use super::checkpoint::{Keeper, NotSaved};
+use super::flows::{FlowLog, FlowState};
+use super::links::{LinkLog, LinkState};
+use super::series::{SeriesLog, SeriesState};
 use crate::simulate::progress::Board;
 use core::ops::ControlFlow;
-use simulation::{FlowRecord, Observer, Progress, Tap, View};
+use serde::{Deserialize, Serialize};
+use simulation::{FlowRecord, Observer, Progress, State, Tap, View};
+use std::io;
 use units::{Bytes, Nanos};
 
 /// The recordings of one run.
@@ -25,6 +28,36 @@ pub struct Recorder<'a> {
     pub until: Nanos,
     /// The board for its progress.
     pub board: &'a Board<'a>,
+    /// Where its checkpoints go, if there are any.
+    pub keeper: Option<Keeper>,
+}
+
+/// The recordings of a checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RecorderState<'a> {
+    pub flows: FlowState,
+    pub series: SeriesState<'a>,
+    pub links: LinkState,
+    pub captures: CaptureState,
+    /// Frames put on links at the last report.
+    pub transmissions: u64,
+}
+
+impl Recorder<'_> {
+    /// Writes a checkpoint of the run in `state`.
+    fn save(&mut self, state: &State<'_>) -> Result<(), NotSaved> {
+        let Self { flows, series, links, captures, index, until: _, board, keeper } = self;
+        let Some(keeper) = keeper else { return Ok(()) };
+        let recorder = RecorderState {
+            flows: flows.state()?,
+            captures: captures.state()?,
+            series: series.state(),
+            links: links.state(),
+            transmissions: board.transmissions(*index),
+        };
+        let recordings = postcard::to_allocvec(&recorder).map_err(io::Error::other)?;
+        keeper.write(&recordings, &state.to_bytes())
+    }
 }
 
 impl Observer for Recorder<'_> {
@@ -47,5 +80,15 @@ impl Observer for Recorder<'_> {
             return ControlFlow::Break(());
         }
         self.board.show(self.index, &progress, self.until)
+    }
+
+    fn checkpoint(&mut self, state: &State<'_>) {
+        let ends = !self.board.goes_on();
+        if self.keeper.as_ref().is_none_or(|keeper| !ends && !keeper.is_due()) || self.captures.has_failed() {
+            return;
+        }
+        if let Err(error) = self.save(state) {
+            self.board.complain(&error);
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! Samples in a limited number of rows.
 
+use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use units::Nanos;
 
 /// Samples at multiples of an interval. When there would be too many rows, every other one is removed and the interval
 /// doubles; the rest is the same as with the longer interval from the start.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Rows {
     interval_ns: u64,
     rows_max: usize,

@@ -1,14 +1,16 @@
 //! `series.csv`: queues, rates, pauses and buffers over time, and their metrics.
 
-use super::flow_rates::FlowRates;
+use super::flow_rates::{FlowRates, FlowRatesState};
 use super::ports::PortPlace;
 use super::rows::{Rows, rate_bps, write_cell};
 use crate::simulate::percentile::place_of;
 use crate::simulate::summary::{Figure, Metrics};
 use config::scenario::Sampling;
 use replay::series::{self, Column};
+use serde::{Deserialize, Serialize};
 use simulation::topology::Topology;
 use simulation::{NodeId, View};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use switch::{PortInspection, Program};
 use units::{Nanos, PortId, Priority};
@@ -42,6 +44,13 @@ pub struct SeriesLog {
     of_switch: Vec<Option<u64>>,
     inspection: Box<PortInspection>,
     flows: FlowRates,
+}
+
+/// The samples of a checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SeriesState<'a> {
+    rows: Cow<'a, Rows>,
+    flows: FlowRatesState,
 }
 
 impl SeriesLog {
@@ -81,6 +90,18 @@ impl SeriesLog {
             inspection: Box::default(),
             flows,
         }
+    }
+
+    /// Its state, for a checkpoint.
+    pub fn state(&self) -> SeriesState<'_> {
+        let Self { switches: _, headings: _, rows, row: _, of_switch: _, inspection: _, flows } = self;
+        SeriesState { rows: Cow::Borrowed(rows), flows: flows.state() }
+    }
+
+    /// Goes on from a state.
+    pub fn restore(&mut self, SeriesState { rows, flows }: SeriesState<'_>) {
+        self.rows = rows.into_owned();
+        self.flows.restore(flows);
     }
 
     /// The sampled flows.

@@ -13,6 +13,7 @@ pub(crate) mod figures;
 
 use super::red::Red;
 use crate::program::{self, AdaptiveEcn as Settings};
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
 
 /// Steps between the lowest and the highest thresholds.
@@ -21,7 +22,7 @@ const STEPS: u64 = 16;
 const BUSY_PERCENT: u128 = 95;
 
 /// The changes of the thresholds of one queue, by their reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdaptiveEcnReport {
     /// Steps up: frames were marked, and the link was not busy.
     pub raised: u64,
@@ -36,7 +37,7 @@ pub struct AdaptiveEcnReport {
 }
 
 /// The reason for a step of the thresholds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AdaptiveEcnStep {
     /// Up: frames were marked, and the link was not busy.
     Underused,
@@ -82,7 +83,7 @@ impl AdaptiveEcnReport {
 }
 
 /// The figures that a look sees. All but `queue` and `inputs` are totals.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
     /// Bytes in the queue.
     pub queue: u64,
@@ -95,7 +96,7 @@ pub(crate) struct Seen {
 }
 
 /// The thresholds of one queue.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Adaptive {
     settings: Settings,
     red: program::Red,

@@ -22,6 +22,7 @@ use crate::flows::cnp::{CnpBuilder, WayBack};
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Origin, Seen, Sighting, Slot};
 use crate::program::FastCnp as Settings;
+use serde::{Deserialize, Serialize};
 use units::{Nanos, PortId};
 use wire::roce::fast_cnp::Notice;
 
@@ -31,7 +32,7 @@ const DUE: usize = 64;
 const BURST: u64 = 64;
 
 /// Counters of Fast CNPs on a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FastCnpCounters {
     /// Fast CNPs sent.
     pub sent: u64,
@@ -54,14 +55,14 @@ pub struct FastCnpCounters {
 }
 
 /// The kind of notification to make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Role {
     Emitter,
     Proxy,
 }
 
 /// Fast CNPs of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FastCnps {
     settings: Settings,
     /// The time of the last notification of each flow, in nanoseconds; valid while its note is set.

@@ -10,6 +10,7 @@
 //! went back is accepted again after one round trip.
 
 use crate::program::{Feedback, Lscc};
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos};
 use wire::rate_feedback::{Content, Received, VERSION_FIELD};
 use wire::{ParseError, Protocol, ipv4};
@@ -24,7 +25,7 @@ const NONCE: [u8; 8] = *b"nonce\0\0\0";
 const DRIFT: u64 = 1_000;
 
 /// Counters of incoming feedback messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedbackCounters {
     /// Messages whose rate was adopted.
     pub accepted: u64,
@@ -50,7 +51,7 @@ pub struct FeedbackCounters {
 }
 
 /// A rate that the other end advertised, and its time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Advertised {
     rate: BitRate,
     at: Nanos,
@@ -61,7 +62,7 @@ struct Advertised {
 }
 
 /// A challenge that was sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Challenge {
     nonce: u64,
     drawn: Nanos,
@@ -96,7 +97,7 @@ enum Verdict {
 }
 
 /// The rate that the other end advertises, and the time for which it holds.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AdvertisedRate {
     feedback: Feedback,
     seed: u64,

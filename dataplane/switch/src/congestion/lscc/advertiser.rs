@@ -4,6 +4,7 @@ use super::rate_calculator::{RateCalculator, RateCounters};
 use crate::histogram::DelayHistogram;
 use crate::ledger::Volume;
 use crate::program::{Feedback, Lscc};
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Nanos, PortId};
 use wire::ethernet::MacAddress;
 use wire::rate_feedback::{Content, Frame, Key, Message};
@@ -12,7 +13,7 @@ use wire::rate_feedback::{Content, Frame, Key, Message};
 const SESSION: [u8; 8] = *b"session\0";
 
 /// The rate calculation module of one port, and the messages that wait for the link.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RateAdvertiser {
     port: PortId,
     settings: Lscc,

@@ -18,6 +18,7 @@ use crate::descriptor::Descriptor;
 use crate::flows::cnp::{CnpBuilder, WayBack};
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Origin, Slot};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::{BitRate, Interval, Nanos, PortId, Priority};
 use wire::int::{self, Hop, LinkRate};
@@ -30,7 +31,7 @@ const CAPACITY: usize = 256;
 const SENT_PER_CALL: usize = 64;
 
 /// Counters of the direct INTs of a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectIntCounters {
     /// Direct INTs that were sent.
     pub sent: u64,
@@ -70,6 +71,7 @@ pub(super) struct Maker<'a> {
 }
 
 /// The direct INTs of one port.
+#[derive(Serialize, Deserialize)]
 pub(super) struct DirectInt {
     interval: Interval,
     /// The rate of the port.

@@ -5,12 +5,14 @@
 
 use crate::congestion::notes::{LSCC_FAR_CNP, LSCC_FLAGGED};
 use crate::flows::{Flows, Hot, Slot};
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 
 /// The unit of flag times, as a power of two of nanoseconds: stamps wrap after 73 minutes.
 const STAMP_SHIFT: u32 = 10;
 
 /// The entries, whose memory is touched on first use.
+#[derive(Serialize, Deserialize)]
 pub(super) struct FlowStates {
     /// The time when a flow was flagged last.
     flagged: Vec<u32>,

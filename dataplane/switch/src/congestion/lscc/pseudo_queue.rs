@@ -1,5 +1,6 @@
 //! The pseudo-queue: the queue that there would be if the link had the rate advertised by the other end.
 
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Nanos, WireBytes};
 
 /// A byte in bits times 10^9: in this unit, the product of a rate and a time needs no rounding.
@@ -10,7 +11,7 @@ const BYTE: u128 = 8_000_000_000;
 /// The paper sets no limit. But bytes beyond it have left for the link all the same, and stand in the queue of the
 /// other end, whose advertised rate already compensates for them. If they counted here as well, they would hold
 /// senders down for as long again: for tens of milliseconds, after a round trip without notifications.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PseudoQueue {
     bytes: WireBytes,
     /// Its limit.

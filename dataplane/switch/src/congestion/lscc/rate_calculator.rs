@@ -33,6 +33,7 @@ mod tests;
 use crate::histogram::DelayHistogram;
 use crate::program::Lscc;
 use in_flight::InFlight;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos, WireBytes};
 use wire::rate_feedback;
 
@@ -44,7 +45,7 @@ const UNIT: i64 = rate_feedback::RATE_UNIT as i64;
 const HIGHEST: i64 = u32::MAX as i64 * UNIT;
 
 /// Counters of the rate calculation of one port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateCounters {
     /// Intervals that have ended, which is also the number of advertised rates. A port without traffic counts none.
     pub intervals: u64,
@@ -63,7 +64,7 @@ pub struct RateCounters {
 }
 
 /// The latest advertisement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Latest {
     at: Nanos,
     /// Ra: the bottleneck rate less `rate`.
@@ -71,7 +72,7 @@ struct Latest {
 }
 
 /// Bounds of advertised rates, in bits per second and in whole units.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Bounds {
     /// Delta R.
     step: Option<i64>,
@@ -82,7 +83,7 @@ struct Bounds {
 }
 
 /// The downstream side of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RateCalculator {
     interval: Interval,
     /// Qref.

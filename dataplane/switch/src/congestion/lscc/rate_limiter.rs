@@ -26,6 +26,7 @@ use crate::flows::cnp::{CnpBuilder, WayBack};
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Hot, Origin, Seen, Sighting, Slot};
 use crate::program::{Lscc, RateLimiting};
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos, PortId, WireBytes};
 use wire::int::LinkRate;
 use wire::ip::Ecn;
@@ -38,7 +39,7 @@ const LIST: usize = 1 << 16;
 const NOTIFIED_PER_CALL: usize = 64;
 
 /// Counters of the rate limiting module of a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimiterCounters {
     /// Direct CNPs that were made.
     pub direct_cnps: u64,
@@ -72,7 +73,7 @@ pub(crate) struct Outgoing {
 }
 
 /// The flows that sent in an interval and are to be notified.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct List {
     slots: Vec<Slot>,
     /// The number of the interval, which marks the flows that were handled in it.
@@ -88,6 +89,7 @@ impl List {
 }
 
 /// The rate limiting module of one port.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct RateLimiter {
     settings: RateLimiting,
     /// T: the time for which a flag lasts.

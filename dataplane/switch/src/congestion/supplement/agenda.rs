@@ -1,6 +1,7 @@
 //! Slots by the time at which they are due.
 
 use crate::flows::Slot;
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 
 /// Bins, of which a turn covers nearly two intervals. A power of two.
@@ -14,7 +15,7 @@ const END: u32 = u32::MAX;
 
 /// Slots that are due at most an interval ahead, in bins of an eighth of it. Each slot is listed once. A call looks at
 /// no more than all bins, whatever the number of slots.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Agenda {
     width: Interval,
     /// The first slot of each bin, as in `next`.

@@ -25,6 +25,7 @@ use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Origin, Slot};
 use crate::program::Supplement as Settings;
 use agenda::Agenda;
+use serde::{Deserialize, Serialize};
 use states::FlowStates;
 use units::{Bytes, Nanos, PortId, QueueId, QueueSet};
 
@@ -32,7 +33,7 @@ use units::{Bytes, Nanos, PortId, QueueId, QueueSet};
 const HANDLED_PER_CALL: usize = 64;
 
 /// Counters of supplemental CNPs and thinning on a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SupplementCounters {
     /// Packets of known flows that left with a congestion mark.
     pub marked: u64,
@@ -51,7 +52,7 @@ pub struct SupplementCounters {
 }
 
 /// Supplemental CNPs and thinning of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Supplement {
     settings: Settings,
     states: FlowStates,

@@ -5,10 +5,11 @@
 use crate::congestion::notes::{SUPPLEMENT_MARKED, SUPPLEMENT_OWN, SUPPLEMENT_TOLD};
 use crate::flows::{Flows, Slot};
 use crate::program::Supplement;
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos, QueueId};
 
 /// Times of each flow, whose memory is touched on first use. Times are in nanoseconds.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FlowStates {
     /// The time when a marked packet left last.
     marked: Vec<u64>,

@@ -33,6 +33,7 @@ use crate::descriptor::Descriptor;
 use crate::flows::cnp::{CnpBuilder, WayBack};
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Origin, Seen, Sighting, Slot};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::{Bytes, Interval, Nanos, PortId, Priority};
 use wire::ip::Ecn;
@@ -43,7 +44,7 @@ const RETRY: Interval = Interval::from_secs(1);
 const WAITING: usize = 1 << 10;
 
 /// Counters of THEMIS on a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThemisCounters {
     /// CNPs that were made for marked packets.
     pub cnps: u64,
@@ -65,7 +66,7 @@ pub struct ThemisCounters {
 }
 
 /// The state of a flow. Each field is valid only while its note is set.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct State {
     /// The time of the last CNP to its sender that the gateway made.
     answered: Nanos,
@@ -100,6 +101,7 @@ pub(crate) struct Slowly {
 }
 
 /// THEMIS on one port.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Gatekeeper {
     settings: Themis,
     states: Vec<State>,

@@ -1,11 +1,12 @@
 //! The settings of THEMIS on a long-haul port.
 
 use crate::program::{Notifier, NotifierError};
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, Priority, QueueId};
 
 /// THEMIS on the long port of a gateway ("THEMIS: Addressing Congestion-Induced Unfairness in Long-Haul RDMA
 /// Networks", ICNP 2025; its abstract and its public code, because the paper itself was not at hand).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Themis {
     /// Proactive notification: the least interval between two CNPs to a flow whose outgoing packets carry congestion
     /// marks. `None` leaves the marks alone.
@@ -17,7 +18,7 @@ pub struct Themis {
 }
 
 /// The slowing of flows whose receivers ask their senders to slow down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slowing {
     /// The time for which a flow is slowed down after a CNP to its sender: until the sender can have reacted.
     pub hold: Interval,

@@ -31,11 +31,12 @@ use super::look::Look;
 use super::sender::{Directive, PauseCause};
 use crate::histogram::DelayHistogram;
 use crate::program;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos, PrioritySet, WireBytes};
 use virtual_incoming::VirtualIncoming;
 
 /// Counters of the slots of one port.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotCounters {
     /// Slots that have ended. A port without traffic counts none.
     pub slots: u64,
@@ -61,7 +62,7 @@ pub struct SlotCounters {
 }
 
 /// The state at the end of a slot, and its grant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotState {
     /// L: the lossless frames inside.
     pub queue: WireBytes,
@@ -81,7 +82,7 @@ pub struct BifrostReport {
 }
 
 /// The downstream side of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Bifrost {
     settings: program::Bifrost,
     rate: BitRate,

@@ -2,10 +2,11 @@
 
 use core::fmt;
 use core::num::NonZeroU32;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, PauseQuanta, PrioritySet, WireBytes};
 
 /// Bifrost on a port ("Minimizing Buffer Utilization for Lossless Inter-DC Links", table III).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bifrost {
     /// H: the buffer reserved for the port, in wire bytes; at least [`BufferTerms::total`].
     pub buffer: WireBytes,
@@ -27,7 +28,7 @@ pub struct Bifrost {
 }
 
 /// The method to keep the virtual incoming bytes, F.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VirtualIncoming {
     /// A counter: grants are added, arrivals deducted (algorithm 1, line 15).
     Counter,

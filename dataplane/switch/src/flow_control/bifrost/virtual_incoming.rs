@@ -1,11 +1,12 @@
 //! F, the virtual incoming bytes: bytes granted within the last round trip that may still come in.
 
 use crate::program;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::{BitRate, Interval, Nanos};
 
 /// The two ways to keep it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) enum VirtualIncoming {
     Counter(Counter),
     History(History),
@@ -79,7 +80,7 @@ impl VirtualIncoming {
 ///
 /// An arrival moves bytes from F to L, so a leak is deducted as if it had been granted, and shows only when F would
 /// fall below zero.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Counter {
     bytes: u64,
     most: u64,
@@ -96,7 +97,7 @@ impl Counter {
 ///
 /// Its risk is a link longer than configured: a grant would expire while its bytes are still under way. Jitter is a
 /// margin for that.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct History {
     /// Round trip and jitter.
     round_trip: Interval,
@@ -110,7 +111,7 @@ pub(super) struct History {
 }
 
 /// Bytes that were granted and may still come in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Grant {
     bytes: u64,
     /// The arrival of the last of them.

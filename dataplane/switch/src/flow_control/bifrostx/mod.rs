@@ -30,6 +30,7 @@ use super::bifrost::{Bifrost, BifrostReport, settings};
 use super::look::Look;
 use super::sender::{Directive, PauseCause};
 use peer::{Peer, REPEAT};
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos, Priority, PrioritySet, WireBytes};
 use wire::grants::slot::{Head, Kind, Message};
 
@@ -37,7 +38,7 @@ use wire::grants::slot::{Head, Kind, Message};
 const FREED_SLOTS: u8 = 3;
 
 /// Counters of grant frames of one port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DownstreamCounters {
     /// Frames sent that granted bytes, or none, for a slot.
     pub grants: u64,
@@ -61,7 +62,7 @@ pub struct BifrostXReport {
 }
 
 /// The downstream side of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct BifrostX {
     slots: Bifrost,
     priorities: PrioritySet,

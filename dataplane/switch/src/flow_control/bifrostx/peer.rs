@@ -1,5 +1,6 @@
 //! The other end of a link, by its messages.
 
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 use wire::grants::slot::{Head, Kind};
 
@@ -10,7 +11,7 @@ pub(in crate::flow_control) const SILENCE: Interval = Interval::from_secs(1);
 pub(in crate::flow_control) const REPEAT: Interval = Interval::from_millis(10);
 
 /// The peer of a port.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Peer {
     heard_at: Option<Nanos>,
     /// Whether it follows the grants of this port, as its last message said.

@@ -2,11 +2,12 @@
 
 use super::peer::{REPEAT, SILENCE};
 use crate::flow_control::sequence::Sequence;
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 use wire::grants::slot::{Head, Kind};
 
 /// The limit of a port, and the time until which it holds.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(in crate::flow_control) struct Term {
     /// The time from the end of a slot until its first granted byte arrives.
     pub round_trip: Interval,

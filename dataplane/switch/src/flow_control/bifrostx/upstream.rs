@@ -3,6 +3,7 @@
 use super::term::{Beginning, Term};
 use crate::flow_control::bifrost::settings::Bifrost;
 use crate::flow_control::sequence::Sequence;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos, Priority, PrioritySet, WireBytes};
 use wire::grants::slot::{Kind, Message};
 
@@ -20,7 +21,7 @@ pub struct UpstreamCounters {
 }
 
 /// The upstream side of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Upstream {
     rate: BitRate,
     term: Term,

@@ -21,10 +21,11 @@ mod tests;
 use super::look::Look;
 use super::rota::Rota;
 use super::sender::{Directive, PauseCause, PauseSender};
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Cells, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 
 /// Counters of CaPFC on one port, as plain data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaPfcReport {
     /// Ticks. A port without frames inside has none.
     pub ticks: u64,
@@ -33,7 +34,7 @@ pub struct CaPfcReport {
 }
 
 /// An egress queue of one priority.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Watch {
     rota: Rota,
     /// The queue for which the upstream is paused.
@@ -41,7 +42,7 @@ struct Watch {
 }
 
 /// CaPFC on one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CaPfc {
     settings: settings::CaPfc,
     /// The longest pause that a frame can ask for.

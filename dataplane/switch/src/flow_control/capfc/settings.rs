@@ -1,9 +1,10 @@
 //! The settings of CaPFC on a port.
 
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Interval, PrioritySet};
 
 /// CaPFC on a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaPfc {
     /// WARN: the length of an egress queue above which the ports that hold more than their share of it are paused, in
     /// bytes of cells.

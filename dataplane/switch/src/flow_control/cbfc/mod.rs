@@ -22,6 +22,7 @@ pub(crate) use upstream::Upstream;
 
 use super::look::Look;
 use super::sequence::Sequence;
+use serde::{Deserialize, Serialize};
 use settings::Cbfc;
 use units::{Interval, Nanos, Priority, PrioritySet, WireBytes};
 use wire::grants::credit::Message;
@@ -30,7 +31,7 @@ use wire::grants::credit::Message;
 const REPEAT: Interval = Interval::from_millis(1);
 
 /// Credits on one port, as plain data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CbfcReport {
     /// Messages sent.
     pub sent: u64,
@@ -45,7 +46,7 @@ pub struct CbfcReport {
 }
 
 /// The downstream side of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Credits {
     settings: Cbfc,
     priorities: PrioritySet,

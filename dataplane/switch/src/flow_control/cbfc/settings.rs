@@ -1,11 +1,12 @@
 //! The settings of credits on one port, and their check.
 
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, PrioritySet, WireBytes};
 
 pub use wire::grants::credit::Counter;
 
 /// Credits on one port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cbfc {
     /// The buffer of each lossless priority, on the wire.
     pub buffer: WireBytes,

@@ -2,11 +2,12 @@
 
 use super::settings::Cbfc;
 use crate::flow_control::sequence::Sequence;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Priority, PrioritySet, WireBytes};
 use wire::grants::credit::Message;
 
 /// The upstream side of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Upstream {
     settings: Cbfc,
     /// The longest frame of the port. A priority with fewer credits than that is closed.

@@ -4,6 +4,7 @@ use crate::hash::{HashKey, KeyedHash};
 use core::hash::Hasher;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
+use serde::{Deserialize, Serialize};
 use units::{PortId, Priority};
 
 /// An egress queue at one tick. Each has a draw of its own.
@@ -20,7 +21,7 @@ pub struct Urn {
 ///
 /// The turn of a port follows from a key of the switch, so ports draw alike without exchanging anything, and a sender
 /// cannot foresee when it is drawn.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Draw(KeyedHash);
 
 impl core::fmt::Debug for Draw {

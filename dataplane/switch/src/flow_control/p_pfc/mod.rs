@@ -34,11 +34,12 @@ use super::look::Look;
 use super::sender::{Directive, PauseCause, PauseSender};
 use crate::hash::HashKey;
 use draw::Draw;
+use serde::{Deserialize, Serialize};
 use suspect::Suspect;
 use units::{BitRate, Cells, Interval, Nanos, Priority, PrioritySet, WireBytes};
 
 /// Counters of P-PFC on one port, as plain data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PPfcReport {
     /// Ticks at which it predicted. A port without frames inside has none.
     pub ticks: u64,
@@ -51,14 +52,14 @@ pub struct PPfcReport {
 }
 
 /// The shared pool at a tick.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Level {
     at: Nanos,
     held: u64,
 }
 
 /// P-PFC on one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PPfc {
     settings: settings::PPfc,
     rate: BitRate,

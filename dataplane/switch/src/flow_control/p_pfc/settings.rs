@@ -1,9 +1,10 @@
 //! The settings of P-PFC on a port.
 
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, PrioritySet};
 
 /// P-PFC on a port ("P-PFC: Reducing Tail Latency with Predictive PFC in Lossless Data Center Networks", table 2).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PPfc {
     /// T: the port may pause its upstream once the shared pool would be full within this time. 100 us in the paper.
     pub horizon: Interval,

@@ -4,6 +4,7 @@ use super::super::look::Look;
 use super::super::rota::Rota;
 use super::draw::{Draw, Urn};
 use super::settings::PPfc;
+use serde::{Deserialize, Serialize};
 use units::{Cells, PortId, Priority};
 
 /// The part of a port that was drawn.
@@ -16,7 +17,7 @@ pub struct Drawn {
 }
 
 /// The egress queue of one priority that a port looks at.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Suspect {
     /// The queue at which the last tick looked.
     egress: Option<PortId>,

@@ -4,12 +4,13 @@ use core::hash::BuildHasher;
 use core::hash::Hasher;
 use foldhash::fast::FixedState;
 use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use units::{BitRate, PortId};
 use wire::grants::behind::{Destination, Message, PAGES, PER_PAGE};
 
 /// The ports behind a gateway that have grants of their own, and the pages about them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Behind {
     /// The far ports, the first of which has number one, with the rates of their links.
     pub ports: Vec<(PortId, BitRate)>,

@@ -14,6 +14,7 @@ use super::settings::Layout;
 use crate::hash::{HashKey, KeyedHash};
 use core::hash::Hasher;
 use core::net::IpAddr;
+use serde::{Deserialize, Serialize};
 use units::{Priority, QueueId, QueueSet};
 use wire::grants::behind::{Destination, Message, PAGES, PER_PAGE};
 
@@ -38,7 +39,7 @@ pub struct DirectoryCounters {
 }
 
 /// One destination in its place.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entry {
     bits: u128,
     family: u8,
@@ -49,7 +50,7 @@ struct Entry {
 }
 
 /// The destinations of one edition.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Edition {
     number: u32,
     /// Fillings of this table so far: places of earlier ones are free.
@@ -170,7 +171,7 @@ impl Edition {
 }
 
 /// The far port of each destination.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Directory {
     hash: KeyedHash,
     layout: Layout,

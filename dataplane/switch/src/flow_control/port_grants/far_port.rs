@@ -11,6 +11,7 @@
 //!
 //! L_e are the frames that wait for the port, and F_e the bytes granted within the last round trip that have not come.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::{BitRate, Interval, Nanos, WireBytes};
 
@@ -18,7 +19,7 @@ use units::{BitRate, Interval, Nanos, WireBytes};
 const LONGEST: u64 = 9_240;
 
 /// Its state at the end of a slot, in wire bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FarPortState {
     /// L_e: the frames that wait for it.
     pub queue: WireBytes,
@@ -33,7 +34,7 @@ pub struct FarPortState {
 }
 
 /// Bytes that were granted and may still come.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Grant {
     bytes: u64,
     /// The arrival of the last of them.
@@ -41,7 +42,7 @@ struct Grant {
 }
 
 /// One far port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FarPort {
     /// D.
     drains: u64,
@@ -74,8 +75,7 @@ impl FarPort {
             most,
             slots,
             span: round_trip + slot,
-            // Grants of one round trip, the running slot, and one that is expiring.
-            grants: VecDeque::with_capacity(slots as usize + 3),
+            grants: VecDeque::with_capacity(most_grants(slots)),
             incoming: 0,
             totals,
             waits: totals.0 > totals.1,
@@ -118,7 +118,7 @@ impl FarPort {
         self.note(queue, bound, grant);
         self.incoming += grant;
         // A slot that ends early by a clock's error must not make the ring grow.
-        if self.grants.len() < self.grants.capacity() {
+        if self.grants.len() < most_grants(self.slots) {
             self.grants.push_back(Grant { bytes: grant, until: now + self.span });
         } else if let Some(last) = self.grants.back_mut() {
             last.bytes += grant;
@@ -165,6 +165,12 @@ impl FarPort {
     pub fn state(&self) -> FarPortState {
         self.state
     }
+}
+
+/// The most grants that a port remembers: those of one round trip of so many slots, the running slot, and one that is
+/// expiring.
+const fn most_grants(slots: u64) -> usize {
+    slots as usize + 3
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ use super::bifrostx::{self, BifrostX, DownstreamCounters};
 use super::look::Look;
 use super::sender::Directive;
 use far_port::FarPort;
+use serde::{Deserialize, Serialize};
 use settings::PortGrants as Settings;
 use std::sync::Arc;
 use units::{BitRate, Interval, Nanos, PortId, WireBytes};
@@ -80,7 +81,7 @@ impl PortGrantsReport {
 }
 
 /// The downstream side of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PortGrants {
     settings: Settings,
     rate: BitRate,

@@ -1,11 +1,12 @@
 //! The settings of port grants on a port, and the queues that they need.
 
 use crate::flow_control::bifrost::settings::Bifrost;
+use serde::{Deserialize, Serialize};
 use units::{Priority, PrioritySet, QueueId, QueueSet};
 use wire::grants::far_port;
 
 /// Grants for each far port, on the long port of a gateway.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortGrants {
     /// The slots, as of Bifrost. Their buffer bounds all far ports together.
     pub slots: Bifrost,
@@ -35,7 +36,7 @@ impl PortGrants {
 }
 
 /// The queues of far ports at a long port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Layout {
     lossless: PrioritySet,
     far_ports: u8,

@@ -6,6 +6,8 @@ use crate::flow_control::bifrostx::term::{Beginning, Term};
 use crate::flow_control::sequence::Sequence;
 use crate::hash::HashKey;
 use core::net::IpAddr;
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 use units::{BitRate, Interval, Nanos, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
 use wire::grants::slot::Kind;
 use wire::grants::{behind, far_port};
@@ -22,7 +24,7 @@ pub struct UpstreamCounters {
 }
 
 /// The upstream side of one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Upstream {
     rate: BitRate,
     lossless: PrioritySet,
@@ -34,6 +36,7 @@ pub(crate) struct Upstream {
     /// The queues of each far port, the first of which is number one.
     by_port: [QueueSet; far_port::MOST],
     /// The far port of each queue; zero for none of its own.
+    #[serde(with = "BigArray")]
     port_of: [u8; QueueSet::CAPACITY],
     /// The queues that the last message limits.
     limited: QueueSet,

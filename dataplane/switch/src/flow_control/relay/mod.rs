@@ -23,10 +23,11 @@ mod tests;
 
 use super::look::Look;
 use super::sender::{Directive, PauseCause};
+use serde::{Deserialize, Serialize};
 use units::{Nanos, PortId, Priority, PrioritySet};
 
 /// Counters of a relay on one port, as plain data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelayReport {
     /// Pauses of the other port that it began to pass on, counted per priority, not per frame.
     pub passed_on: u64,
@@ -38,7 +39,7 @@ pub struct RelayReport {
 pub(crate) type PauseEnds = [Nanos; Priority::COUNT];
 
 /// A relay on one port.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Relay {
     settings: settings::Relay,
     /// The pauses of the other port, as last heard.

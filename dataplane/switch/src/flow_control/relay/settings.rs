@@ -1,9 +1,10 @@
 //! The settings of a relay on a port.
 
+use serde::{Deserialize, Serialize};
 use units::{PortId, PrioritySet};
 
 /// A relay toward the upstream of a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relay {
     /// The port whose received pauses are passed on to the upstream. It must be another port, and of the same shard.
     /// Relays come alone or in pairs: if this port is a relay too, it passes on the pauses of that one.

@@ -8,6 +8,7 @@
 
 use crate::flows::packet::{Hosts, Way};
 use crate::flows::table::{Cold, Flags, FlowTable, Link, Slot};
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 
 /// The time within which packets in flight have arrived.
@@ -33,7 +34,7 @@ pub(super) const fn age(now: Nanos, since: u16) -> u16 {
     stamp(now).wrapping_sub(since)
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Chain {
     head: Link,
     /// The number of half-flows that found no room.
@@ -48,6 +49,7 @@ struct Chain {
 }
 
 /// All chains.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Chains(Vec<Chain>);
 
 impl Chains {

@@ -2,11 +2,12 @@
 
 use crate::flows::table::{FlowTable, Slot};
 use core::net::Ipv6Addr;
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 use wire::roce::QueuePair;
 
 /// A change of what is known of a flow and its sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowChange {
     /// The time of the change.
     pub at: Nanos,
@@ -23,7 +24,7 @@ pub struct FlowChange {
 }
 
 /// A kind of change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FlowChangeKind {
     /// The connection manager's messages contain the sender's queue pair.
     LearnedByCm,
@@ -57,6 +58,7 @@ impl FlowChangeKind {
 }
 
 /// The latest changes, until they are taken. Nothing is kept before they are taken for the first time.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Changes {
     waiting: Vec<FlowChange>,
     lost: u64,

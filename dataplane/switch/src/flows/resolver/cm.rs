@@ -1,6 +1,7 @@
 //! Connections made and ended by the connection manager: only its messages contain both queue pairs.
 
 use crate::flows::packet::{Hosts, Origin};
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 use wire::roce::QueuePair;
 use wire::roce::cm::{CommunicationId, Message};
@@ -33,7 +34,7 @@ pub(in crate::flows) struct Envelope {
 }
 
 /// A REQ, and the reply to it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Request {
     /// The sender and the receiver.
     hosts: Hosts,
@@ -56,6 +57,7 @@ impl Request {
 type Set = [Option<Request>; WAYS];
 
 /// The requests of the last minute. Answers to them must cross the port the other way to match ([`Hosts`]).
+#[derive(Serialize, Deserialize)]
 pub(super) struct Requests {
     sets: Vec<Set>,
 }

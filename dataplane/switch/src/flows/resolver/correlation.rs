@@ -35,6 +35,7 @@
 use super::chains::{self, Chains, STAMP_SHIFT, is_recent};
 use crate::flows::table::{Cold, Flags, FlowTable, Hot, Link, Progress, Slot, Tick};
 use crate::program::FlowSettings;
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 use wire::roce::{Psn, source_port_of_queue_pairs};
 
@@ -55,7 +56,7 @@ const _: () = assert!(Windows::LEAST <= WIDEST);
 pub(super) const QUIET: u32 = 1 << 14;
 
 /// The limits on PSNs that follow from the rate and the round trip of the port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Windows {
     /// A PSN further ahead or behind is not of the same sequence.
     pub jump: u32,

@@ -19,12 +19,13 @@ use chains::Chains;
 use changes::Changes;
 use cm::{Event, Requests};
 use correlation::{Finding, QUIET, Windows};
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 use wire::roce::cm::Message;
 use wire::roce::{Psn, QueuePair};
 
 /// Events of the search for senders' queue pairs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResolverCounters {
     /// Pairs that the connection manager's messages bound.
     pub resolved_by_cm: u64,
@@ -41,7 +42,7 @@ pub struct ResolverCounters {
 }
 
 /// Half-flows that carry data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataFlows {
     /// Half-flows whose sender's queue pair is known.
     pub resolved: u32,
@@ -61,6 +62,7 @@ pub(super) enum Said {
 }
 
 /// The search for the other halves of half-flows.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Resolver {
     chains: Chains,
     windows: Windows,

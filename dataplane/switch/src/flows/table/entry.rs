@@ -1,12 +1,13 @@
 //! An entry of the flow table: one cache line that every packet needs, and the rest.
 
 use crate::flows::packet::{Address, FlowKey, Hosts, Origin, Way};
+use serde::{Deserialize, Serialize};
 use units::{Nanos, PortId, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::roce::{Psn, QueuePair};
 
 /// The place of a flow in the table, for as long as it is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Slot(pub(super) u32);
 
 impl Slot {
@@ -22,7 +23,7 @@ impl Slot {
 }
 
 /// An instant in units of 2^16 ns, which wraps after 78 hours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tick(u32);
 
 impl Tick {
@@ -55,7 +56,7 @@ const UNKNOWN: u32 = u32::MAX;
 const VACANT: u32 = u32::MAX - 1;
 
 /// The part of a flow that every packet needs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(align(64))]
 pub(crate) struct Hot {
     hosts: [Address; 2],
@@ -170,7 +171,7 @@ impl Hot {
 /// The notes of schemes about a flow, one bit each. A scheme keeps its further state of a flow in a table of its
 /// own, by slot. That entry is valid only while the scheme's bit is set here. A new flow in the slot has no bits,
 /// so the entry of the former flow needs no reset, and packets of flows without notes touch no other line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Notes(u32);
 
 /// One of these bits. The list of schemes assigns it to a scheme.
@@ -206,7 +207,7 @@ const fn receiver(key: &FlowKey) -> u32 {
 }
 
 /// The progress of the requests of a half-flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Progress(u32);
 
 impl Progress {
@@ -307,7 +308,7 @@ impl Progress {
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A slot that may be none, in four bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Link(u32);
 
 impl Link {
@@ -331,7 +332,7 @@ impl Link {
 }
 
 /// Tag control information of a VLAN tag, or none, in two bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tag(u16);
 
 impl Tag {
@@ -359,7 +360,7 @@ impl Tag {
 }
 
 /// The data needed to answer a flow, and to find its sender.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Cold {
     /// Half-flows of the other direction that cannot be the other half, by their ordinals.
     pub(in crate::flows) excluded: u64,
@@ -421,7 +422,7 @@ impl Cold {
 }
 
 /// The state of a half-flow in the resolver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Flags(u8);
 
 impl Flags {

@@ -22,6 +22,7 @@ mod watchdog;
 mod way_out;
 
 use recorder::Recorder;
+use serde::{Deserialize, Serialize};
 pub use way_out::Handoff;
 use way_out::WayOut;
 
@@ -52,6 +53,7 @@ pub(in crate::shard) fn senders_of(program: &Program) -> SendersByPort {
     program.settings().ports.iter().map(senders).collect()
 }
 
+#[derive(Serialize, Deserialize)]
 pub(super) struct Fabric<F> {
     id: ShardId,
     ledger: Arc<Ledger>,

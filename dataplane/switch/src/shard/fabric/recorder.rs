@@ -5,10 +5,11 @@ use crate::egress::{EgressPort, WatchdogEvent};
 use crate::event::{DropWatch, Event, Events, FreshDrops, Happening, PauseDirection, PortHalf, Spans};
 use crate::flow_control::PauseTimes;
 use crate::ingress::IngressPort;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, PortSet, Priority, PrioritySet};
 
 /// The events of the shard, and what it takes to tell what is new.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(in crate::shard) struct Recorder {
     pub events: Events,
     /// By port; none while nothing is recorded.
@@ -16,6 +17,7 @@ pub(in crate::shard) struct Recorder {
 }
 
 /// The state of one port, as events have told it.
+#[derive(Serialize, Deserialize)]
 struct Known {
     sent: Spans,
     received: Spans,

@@ -2,9 +2,11 @@
 
 use crate::flows::notifications::Notification;
 use crate::queue::{Fifo, Queued};
+use serde::{Deserialize, Serialize};
 use units::PortId;
 
 /// A frame or notification on its way to the shard that owns its egress port.
+#[derive(Serialize, Deserialize)]
 pub struct Handoff<F> {
     pub(super) egress: PortId,
     pub(super) cargo: Cargo<F>,
@@ -23,6 +25,7 @@ impl<F> Handoff<F> {
     }
 }
 
+#[derive(Serialize, Deserialize)]
 pub(super) enum Cargo<F> {
     /// A frame that is already charged to the ledger.
     Frame(Queued<F>),
@@ -37,6 +40,7 @@ pub(super) const OUTBOX: usize = 256;
 const LOSSY_WAITING: usize = 4_096;
 
 /// The way to one other shard.
+#[derive(Serialize, Deserialize)]
 pub(super) struct WayOut<F> {
     pub outbox: Vec<Handoff<F>>,
     pub waiting: Fifo,

@@ -9,6 +9,7 @@
 
 use super::window::{Load, Window};
 use crate::settings;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos};
 use wire::roce::direct_int::Content;
 
@@ -16,7 +17,7 @@ use wire::roce::direct_int::Content;
 const COMPARABLE: Interval = Interval(1 << 23);
 
 /// The near loop of one flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct NearLoop {
     /// T of this loop.
     round_trip: Interval,

@@ -1,6 +1,7 @@
 //! The window of one loop of HPCC, by the load of the fullest of its links (algorithm 1).
 
 use crate::settings;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval};
 use wire::int::Hop;
 
@@ -31,7 +32,7 @@ impl Load {
 }
 
 /// The window of a loop, in bytes on the wire.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Window {
     /// W.
     pub bytes: f64,

@@ -1,10 +1,11 @@
 //! The retransmission timer: RFC 6298.
 
 use crate::settings;
+use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 
 /// The smoothed round-trip time and its variation, in nanoseconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Estimate {
     smoothed: f64,
     variation: f64,
@@ -12,7 +13,7 @@ struct Estimate {
 
 /// Measures one segment at a time, never a retransmitted one (Karn's rule), and times the retransmission of
 /// the first unacknowledged segment. The clock's granularity G of a nanosecond is neglected.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct RetransmissionTimer {
     estimate: Option<Estimate>,
     timeout: Interval,

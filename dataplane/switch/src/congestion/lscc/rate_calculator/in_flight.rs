@@ -1,10 +1,11 @@
 //! The dynamic feedback list: the rates that were advertised to the other end and have not taken effect here yet.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::Interval;
 
 /// One rate that was advertised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Advertised {
     /// `Ra`: the bottleneck rate less the advertised one, in bits per second.
     adjustment: i64,
@@ -14,7 +15,7 @@ struct Advertised {
 
 /// The adjustments of the last round trip, oldest first. Their durations always add up to the round trip: of the
 /// oldest, only the part is kept that has not taken effect.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct InFlight {
     list: VecDeque<Advertised>,
     /// Sum over the list of adjustment times duration, in bits per second times nanoseconds.
