@@ -166,7 +166,7 @@ impl Serialize for SimFrame {
     }
 }
 
-/// A frame of the pool that [`FramePool::takes_frames`].
+/// A frame of the pool that takes frames now (`FramePool::takes_frames`).
 impl<'de> Deserialize<'de> for SimFrame {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (length, ingress, is_control, label, headers) =

@@ -27,7 +27,9 @@ impl Engine {
                 there.heard.insert(place, ended);
             }
         }
-        let next = self.next_of_parts();
+        // A start that a part did not come to may be earlier than its next turn, and takes a queue pair before those that
+        // are released later.
+        let next = self.next_turn();
         for part in &mut self.parts {
             hear(part, next, &mut self.again);
         }
@@ -55,7 +57,7 @@ impl Engine {
     }
 }
 
-/// Tells a part which flows ended before `next`, the first turn that any part has yet to take. Flows of closed loops
+/// Tells a part which flows ended before `next`, the first turn that is yet to be taken. Flows of closed loops
 /// that start `again` keep the serial number of the frame that was delivered last.
 fn hear(part: &mut Part, next: Turn, again: &mut [Flow]) {
     while let Some(ended) = part.heard.pop_front_if(|ended| ended.turn < next) {
