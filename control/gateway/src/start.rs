@@ -205,7 +205,7 @@ fn start_telemetry(
     DpdkTelemetry::start(&directory, access, events.clone()).map(Some).map_err(RunError::Telemetry)
 }
 
-/// What pushes the metrics to a collector, if the gateway has one.
+/// Starts the thread that pushes the metrics to a collector, if the gateway has one.
 #[cfg(feature = "otlp")]
 fn start_exporter(gateway: &Gateway, events: &Sender<Event>) -> Result<Option<Exporter>, RunError> {
     let Some(settings) = &gateway.runtime.control.otlp else { return Ok(None) };

@@ -26,7 +26,7 @@ fn snapshot(gateway: &str) -> Box<Snapshot> {
     Box::new(serde_json::from_value(snapshot).unwrap())
 }
 
-/// What pushes to the collector at `endpoint`, as the thread has it.
+/// A pusher to the collector at `endpoint`, as the thread has it.
 fn pusher(endpoint: &str, timeout: Duration) -> Pusher<impl FnMut() -> Option<Box<Snapshot>>> {
     Pusher {
         agent: agent(timeout),
@@ -253,7 +253,7 @@ fn pushes_are_counted_by_what_came_of_them() {
 
 #[test]
 fn a_dropped_exporter_ends_its_thread_between_pushes_and_waits_for_none() {
-    // What only the thread owns goes away with it.
+    // The end of the thread drops all that it alone owns.
     let (owned, gone) = channel::<Infallible>();
     let waiting = move || {
         let _ = &owned;

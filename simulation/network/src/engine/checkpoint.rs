@@ -223,7 +223,7 @@ mod tests {
     /// Ends the run at its first checkpoint.
     #[derive(Default)]
     struct Leaving {
-        /// What was seen since the checkpoint, or since the start if there is none.
+        /// Everything seen since the checkpoint, or since the start if there is none.
         seen: Seen,
         checkpoint: Option<(Seen, Vec<u8>)>,
     }

@@ -40,7 +40,7 @@ struct Sample {
 pub struct FlowState {
     /// The length of the file.
     length: u64,
-    /// What metrics depend on, by group.
+    /// The figures that metrics depend on, by group.
     samples: Vec<Sample>,
 }
 
