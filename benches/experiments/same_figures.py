@@ -23,7 +23,7 @@ def differences(before, now, place, new_keys):
     """The places at which two values differ. Keys that only the new one has go to `new_keys`."""
     if isinstance(before, dict) and isinstance(now, dict):
         new_keys |= now.keys() - before.keys()
-        for key in before.keys() - {DIGEST}:
+        for key in before:
             if key in now:
                 yield from differences(before[key], now[key], f"{place}.{key}", new_keys)
             else:
@@ -36,13 +36,18 @@ def differences(before, now, place, new_keys):
 
 
 def compare(before, now, new_keys):
+    if not files(before) or not files(now):
+        sys.exit("nothing to compare")
     for name in sorted(files(before) | files(now)):
         if not (before / name).exists() or not (now / name).exists():
             yield f"only one of them has {name}"
             continue
         contents = [(directory / name).read_bytes() for directory in (before, now)]
         if name.name == SUMMARY:
-            yield from differences(*map(json.loads, contents), str(name), new_keys)
+            summaries = list(map(json.loads, contents))
+            for summary in summaries:
+                summary.pop(DIGEST, None)
+            yield from differences(*summaries, str(name), new_keys)
         elif contents[0] != contents[1]:
             yield f"{name} differs"
 

@@ -36,6 +36,14 @@ pub enum Failure {
     /// Reading or writing a capture failed later.
     #[error("{0}")]
     Run(CaptureError),
+    /// A run cannot go on from its checkpoint now, and leaves it as it is.
+    #[error("{run}: cannot go on from its checkpoint: {why}; --again begins anew")]
+    Resume {
+        /// The name of the run.
+        run: String,
+        /// The reason.
+        why: String,
+    },
     /// A file or directory cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
     Write {

@@ -29,9 +29,9 @@ impl Interrupt {
 
     fn of(signals: &[i32]) -> Result<Self, Failure> {
         let asked = Arc::new(AtomicBool::new(false));
+        // In this order: a second SIGINT finds the flag set. Not so SIGTERM, which some batch systems send twice.
+        flag::register_conditional_default(SIGINT, asked.clone()).map_err(Failure::Signal)?;
         for signal in signals {
-            // In this order: the second signal finds the flag set by the first.
-            flag::register_conditional_default(*signal, asked.clone()).map_err(Failure::Signal)?;
             flag::register(*signal, asked.clone()).map_err(Failure::Signal)?;
         }
         Ok(Self(asked))

@@ -15,7 +15,7 @@ use std::thread;
 /// Three hosts send to one over long links. Its flows, its samples and its captures make all files of a run.
 const SCENARIO: &str = r#"
 [scenario]
-until = "5ms"
+until = "10ms"
 
 [topology]
 template = "incast"

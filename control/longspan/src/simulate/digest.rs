@@ -13,7 +13,9 @@ impl Build {
     pub fn this() -> Self {
         let mut text = Digest::new();
         text.text(env!("CARGO_PKG_VERSION"));
-        if let Ok(executable) = std::env::current_exe().and_then(std::fs::read) {
+        // The link leads to the file that runs, even if another one has its name by now.
+        let itself = || std::fs::read("/proc/self/exe");
+        if let Ok(executable) = itself().or_else(|_| std::env::current_exe().and_then(std::fs::read)) {
             text.0.write(&executable);
         }
         Self(text.finish())

@@ -81,7 +81,7 @@ fn one(plan: &Plan, index: usize, args: &SimulateArgs, board: &Board<'_>) -> Res
     let directory = args.out.join(&planned.name);
     let earlier = summary::read(&directory.join(SUMMARY), planned).ok();
     let done = match earlier.filter(|run| run.ending.is_complete() && !args.again) {
-        Some(run) => Ok(run),
+        Some(run) => run::forget_checkpoint(&directory).map(|()| run),
         None => run::run(plan, index, args, &directory, board),
     };
     if let Some(failure) = done.as_ref().ok().and_then(RunSummary::failure) {

@@ -64,6 +64,19 @@ pub enum NotUsed {
     State(#[from] NotResumed),
 }
 
+impl NotUsed {
+    /// Whether the checkpoint can never be used. Anything else, such as too many open files, may be over at the next start.
+    pub fn is_final(&self) -> bool {
+        let is_lost =
+            |error: &io::Error| matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::NotFound);
+        match self {
+            Self::Foreign | Self::Inputs | Self::Damaged | Self::State(_) => true,
+            Self::Read(source) | Self::Capture(CaptureError::Create { source, .. }) => is_lost(source),
+            Self::Capture(_) => false,
+        }
+    }
+}
+
 impl Keeper {
     /// A keeper of a run with these `inputs`, which writes a checkpoint to `directory` every so often.
     pub fn new(directory: &Path, inputs: &str, every: Duration) -> Self {
@@ -75,19 +88,33 @@ impl Keeper {
         self.last.elapsed() >= self.every
     }
 
+    /// Notes that a checkpoint is made now, so that the next one is due in its turn, also after a failure.
+    pub fn begin(&mut self) {
+        self.last = Instant::now();
+    }
+
     /// Writes a checkpoint in place of the last one.
-    pub fn write(&mut self, recordings: &[u8], state: &[u8]) -> Result<(), NotSaved> {
+    pub fn write(&self, recordings: &[u8], state: &[u8]) -> Result<(), NotSaved> {
+        let incomplete = self.directory.join(INCOMPLETE);
+        let written = self.write_to(&incomplete, recordings, state);
+        if written.is_err() {
+            // Half a file would only keep a disk full. The error that counts is the first one.
+            let _ = fs::remove_file(incomplete);
+        }
+        written
+    }
+
+    fn write_to(&self, incomplete: &Path, recordings: &[u8], state: &[u8]) -> Result<(), NotSaved> {
         let length = (recordings.len() as u64).to_le_bytes();
         let digest = digest::of_bytes([&length, recordings, state]).to_le_bytes();
-        let incomplete = self.directory.join(INCOMPLETE);
-        let mut file = File::create(&incomplete)?;
+        let mut file = File::create(incomplete)?;
         for part in [MAGIC, self.inputs.as_bytes(), &digest, &length, recordings, state] {
             file.write_all(part)?;
         }
         file.sync_all()?;
         fs::rename(incomplete, self.directory.join(CHECKPOINT))?;
-        self.last = Instant::now();
-        Ok(())
+        // The new name is on the disk only with its directory.
+        Ok(File::open(&self.directory)?.sync_all()?)
     }
 }
 
@@ -142,7 +169,7 @@ mod tests {
     /// A directory with a checkpoint, and the bytes of its file.
     fn saved() -> (tempfile::TempDir, Vec<u8>) {
         let directory = tempfile::tempdir().unwrap();
-        let mut keeper = Keeper::new(directory.path(), INPUTS_OF_RUN, Duration::from_secs(600));
+        let keeper = Keeper::new(directory.path(), INPUTS_OF_RUN, Duration::from_secs(600));
         assert!(!keeper.is_due());
         keeper.write(b"earlier", b"than the next").unwrap();
         keeper.write(b"recordings", b"state").unwrap();
@@ -158,6 +185,24 @@ mod tests {
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         let empty = tempfile::tempdir().unwrap();
         assert!(Kept::read(empty.path(), INPUTS_OF_RUN).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_checkpoint_that_cannot_be_written_leaves_no_half_file() {
+        let (directory, _) = saved();
+        let keeper = Keeper::new(directory.path(), INPUTS_OF_RUN, Duration::ZERO);
+        // A directory in its place: the rename fails.
+        fs::remove_file(directory.path().join(CHECKPOINT)).unwrap();
+        fs::create_dir_all(directory.path().join(CHECKPOINT).join("full")).unwrap();
+        assert!(keeper.write(b"recordings", b"state").is_err());
+        assert!(!directory.path().join(INCOMPLETE).exists());
+    }
+
+    #[test]
+    fn only_errors_that_stay_make_a_run_begin_anew() {
+        let of = |kind: ErrorKind| NotUsed::Read(kind.into()).is_final();
+        assert!(of(ErrorKind::UnexpectedEof) && of(ErrorKind::NotFound) && NotUsed::Damaged.is_final());
+        assert!(!of(ErrorKind::PermissionDenied) && !of(ErrorKind::StorageFull));
     }
 
     #[test]

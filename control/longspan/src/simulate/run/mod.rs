@@ -41,7 +41,7 @@ pub const FLOWS: &str = "fct.csv";
 /// Runs the run number `index` of `plan`, from its checkpoint on if there is one, and writes its results to `directory`.
 ///
 /// # Errors
-/// [`Failure::Running`], [`Failure::Write`], [`Failure::Run`]. A violated invariant is not an error here; it is in the summary.
+/// [`Failure::Running`], [`Failure::Resume`], [`Failure::Write`], [`Failure::Run`]. A violated invariant is not an error here; it is in the summary.
 pub fn run(
     plan: &Plan,
     index: usize,
@@ -56,10 +56,14 @@ pub fn run(
     let list = Watchlist::new(&scenario.sampling.groups);
     let site = Site { scenario: &scenario, list: &list, index, threads: args.threads, directory, board };
     let resumed = if args.again { Ok(None) } else { site.resumed(&planned.inputs) };
-    let resumed = resumed.unwrap_or_else(|why| {
-        board.complain(&format!("{}: begins anew, without its checkpoint: {why}", planned.name));
-        None
-    });
+    let resumed = match resumed {
+        Err(why) if why.is_final() => {
+            board.complain(&format!("{}: begins anew, without its checkpoint: {why}", planned.name));
+            None
+        }
+        Err(why) => return Err(Failure::Resume { run: planned.name.clone(), why: why.to_string() }),
+        Ok(resumed) => resumed,
+    };
     prepare(directory, &scenario, resumed.is_none()).map_err(|source| unwritten(directory, source))?;
     let (simulation, mut recorder) = match resumed {
         Some(resumed) => resumed,
@@ -75,9 +79,17 @@ pub fn run(
     let file = RunFile { run: &run, scenario: &scenario.name, inputs: &planned.inputs, details };
     write(&directory.join(SUMMARY), &file)?;
     if run.ending != EndingName::Interrupted {
-        remove_checkpoint(directory).map_err(|source| unwritten(directory, source))?;
+        forget_checkpoint(directory)?;
     }
     Ok(run)
+}
+
+/// Removes the checkpoint of a run that is complete. The program may have ended before it did.
+///
+/// # Errors
+/// [`Failure::Write`].
+pub fn forget_checkpoint(directory: &Path) -> Result<(), Failure> {
+    remove_checkpoint(directory).map_err(|source| unwritten(directory, source))
 }
 
 fn unwritten(path: &Path, source: io::Error) -> Failure {

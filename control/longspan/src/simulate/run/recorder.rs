@@ -48,6 +48,7 @@ impl Recorder<'_> {
     fn save(&mut self, state: &State<'_>) -> Result<(), NotSaved> {
         let Self { flows, series, links, captures, index, until: _, board, keeper } = self;
         let Some(keeper) = keeper else { return Ok(()) };
+        keeper.begin();
         let recorder = RecorderState {
             flows: flows.state()?,
             captures: captures.state()?,
