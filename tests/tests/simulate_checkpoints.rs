@@ -13,7 +13,7 @@ use units::{Bytes, Interval, Nanos};
 struct Leaving {
     after: Nanos,
     leaves: bool,
-    /// What was seen since the checkpoint.
+    /// Everything seen since the checkpoint.
     seen: Seen,
     checkpoint: Option<(Seen, Vec<u8>)>,
 }

@@ -69,32 +69,12 @@ fn threads_change_no_result_where_hosts_manage_connections() {
     assert!(run(&scenario, 2) == one);
 }
 
-/// Links are long enough for several parts. Flows start within one of them while others end between them, at the same hosts.
-const SHARED_HOSTS: &str = r#"
-[scenario]
-until = "3ms"
-
-[topology]
-template = "incast"
-senders = 3
-receivers = 1
-rate = "100G"
-delay = "20us"
-
-[[traffic]]
-group = "random"
-pattern = "poisson"
-size = ["1kB", "80kB"]
-load = 0.3
-
-[sampling]
-taps = ["sw0"]
-"#;
-
 #[test]
 fn threads_change_no_queue_pair_of_hosts_whose_flows_end_within_and_between_parts() {
-    let file = ScenarioFile::parse(SHARED_HOSTS, "test").unwrap_or_else(|error| panic!("{error}"));
-    let scenario = file.build(&[]).unwrap_or_else(|error| panic!("{error}"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/scenarios/long-incast.toml");
+    let file = ScenarioFile::load(&path).unwrap_or_else(|error| panic!("{error}"));
+    let scenario =
+        file.build(&[Override::new("scenario.until", "3ms")]).unwrap_or_else(|error| panic!("{error}"));
     let one = run(&scenario, 1);
     assert!(one.1.flows.len() > 500 && !one.1.frames.is_empty());
     assert!(run(&scenario, 3) == one);

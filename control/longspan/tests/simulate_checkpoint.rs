@@ -12,73 +12,30 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread;
 
-/// Three hosts send to one over long links. Its flows, its samples and its captures make all files of a run.
-const SCENARIO: &str = r#"
-[scenario]
-until = "10ms"
-
-[topology]
-template = "incast"
-senders = 3
-receivers = 1
-rate = "100G"
-delay = "20us"
-
-[[traffic]]
-group = "random"
-pattern = "poisson"
-size = ["1kB", "80kB"]
-load = 0.3
-
-[[traffic]]
-group = "sampled"
-pattern = "pairs"
-sources = ["h*"]
-destinations = ["r0"]
-size = "4MB"
-
-[sampling]
-interval = "5us"
-rows = 300
-flows = ["sampled"]
-taps = ["sw0"]
-"#;
-
-struct Setting {
-    scratch: Scratch,
-    file: String,
+/// The arguments of a run of three hosts that send to one over long links.
+fn arguments(out: &str, arguments: &[&str]) -> Vec<String> {
+    let scenario = repository("tests/data/scenarios/long-incast.toml").to_str().unwrap().to_owned();
+    let whole = ["simulate", &scenario, "--out", out].into_iter().chain(arguments.iter().copied());
+    whole.map(str::to_owned).collect()
 }
 
-impl Setting {
-    fn new() -> Self {
-        let scratch = Scratch::new();
-        let file = scratch.write("scenario.toml", SCENARIO);
-        Self { scratch, file }
-    }
+/// Runs it to its end, and returns what was on standard error.
+fn done(out: &str, more: &[&str]) -> String {
+    let run = run(arguments(out, more));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    run.stderr
+}
 
-    fn arguments<'a>(&'a self, out: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
-        [&["simulate", &self.file, "--out", out], arguments].concat()
+/// A run that is under way, once `file` of it is there.
+fn under_way(out: &str, more: &[&str], file: &str) -> Child {
+    let mut command = longspan();
+    let command = command.args(arguments(out, more)).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    while !Path::new(out).join(file).exists() {
+        assert!(child.try_wait().unwrap().is_none(), "the run ends before {file} is there");
+        thread::yield_now();
     }
-
-    /// Runs it to its end, and returns what was on standard error.
-    fn done(&self, out: &str, arguments: &[&str]) -> String {
-        let run = run(self.arguments(out, arguments));
-        assert_eq!(run.status, 0, "{}", run.stderr);
-        run.stderr
-    }
-
-    /// A run that is under way, once `file` of it is there.
-    fn under_way(&self, out: &str, arguments: &[&str], file: &str) -> Child {
-        let mut command = longspan();
-        let command =
-            command.args(self.arguments(out, arguments)).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        while !Path::new(out).join(file).exists() {
-            assert!(child.try_wait().unwrap().is_none(), "the run ends before {file} is there");
-            thread::yield_now();
-        }
-        child
-    }
+    child
 }
 
 /// All files below a directory.
@@ -112,11 +69,11 @@ fn assert_same(one: &str, other: &str) {
 
 #[test]
 fn a_run_that_is_killed_or_ended_goes_on_from_its_checkpoint_with_the_same_results() {
-    let setting = Setting::new();
-    let [whole, killed] = ["whole", "killed"].map(|name| setting.scratch.path(name));
-    assert_eq!(setting.done(&whole, &[]), "");
+    let scratch = Scratch::new();
+    let [whole, killed] = ["whole", "killed"].map(|name| scratch.path(name));
+    assert_eq!(done(&whole, &[]), "");
 
-    let mut child = setting.under_way(&killed, &["--checkpoint", "1ms"], "seed-1/checkpoint");
+    let mut child = under_way(&killed, &["--checkpoint", "1ms", "--threads", "3"], "seed-1/checkpoint");
     child.kill().unwrap();
     child.wait().unwrap();
     let checkpoint = Path::new(&killed).join("seed-1/checkpoint");
@@ -128,24 +85,24 @@ fn a_run_that_is_killed_or_ended_goes_on_from_its_checkpoint_with_the_same_resul
 
     // The second command is ended once it goes on, and leaves a later checkpoint.
     fs::remove_dir_all(Path::new(&killed).join("seed-1/switches")).unwrap();
-    let mut child = setting.under_way(&killed, &["--checkpoint", "1h"], "seed-1/switches/sw0.toml");
+    let mut child = under_way(&killed, &["--checkpoint", "1h"], "seed-1/switches/sw0.toml");
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1));
     assert!(fs::read(&checkpoint).unwrap() != of_killed, "it wrote one more");
 
-    assert_eq!(setting.done(&killed, &[]), "", "it goes on without a word");
+    assert_eq!(done(&killed, &[]), "", "it goes on without a word");
     assert!(!checkpoint.exists());
     assert_same(&killed, &whole);
 
     // The digest of other inputs.
-    let wrong = setting.scratch.path("wrong");
+    let wrong = scratch.path("wrong");
     fs::create_dir_all(format!("{wrong}/seed-1")).unwrap();
     fs::write(
         format!("{wrong}/seed-1/checkpoint"),
         [&of_killed[..8], &[b'0'; 32], &of_killed[40..]].concat(),
     )
     .unwrap();
-    let said = setting.done(&wrong, &[]);
+    let said = done(&wrong, &[]);
     assert!(said.contains("seed-1: begins anew") && said.contains("of other inputs"), "{said}");
     assert_same(&wrong, &whole);
 }

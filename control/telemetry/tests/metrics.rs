@@ -4,11 +4,7 @@
 
 mod common;
 
-use common::{
-    assert_golden, in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge, snapshot_of_credits,
-    snapshot_of_early_pauses, snapshot_of_link_delay, snapshot_of_neighbours, snapshot_of_port_grants,
-    snapshot_of_relays,
-};
+use common::{assert_golden, in_crate, snapshot, snapshot_of_bridge, snapshots};
 use std::collections::{BTreeMap, BTreeSet};
 use switch::DropReason;
 use telemetry::metrics::{self, Kind};
@@ -189,17 +185,7 @@ fn pause_time_is_that_of_the_report() {
 
 #[test]
 fn gateways_with_every_scheme_and_a_bridge_have_every_metric() {
-    let schemes = [
-        snapshot_of_bifrostx(),
-        snapshot_of_credits(),
-        snapshot_of_early_pauses(),
-        snapshot_of_port_grants(),
-        snapshot_of_relays(),
-        snapshot_of_link_delay(),
-        snapshot_of_neighbours(),
-    ];
-    let snapshots = [snapshot(), snapshot_of_bridge()].into_iter().chain(schemes);
-    let page: String = snapshots.map(|snapshot| metrics::encode(&snapshot)).collect();
+    let page: String = snapshots().iter().map(metrics::encode).collect();
     for metric in metrics::all() {
         assert!(page.contains(&format!("# HELP {} ", metric.family())), "{}", metric.family());
     }

@@ -4,11 +4,7 @@
 
 mod common;
 
-use common::{
-    in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge, snapshot_of_credits,
-    snapshot_of_early_pauses, snapshot_of_link_delay, snapshot_of_neighbours, snapshot_of_port_grants,
-    snapshot_of_relays,
-};
+use common::{in_crate, snapshot, snapshots};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value};
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
@@ -29,20 +25,6 @@ type Samples = BTreeMap<(String, Labels), f64>;
 
 /// Kind, unit and help of a metric.
 type Families = BTreeMap<String, (String, String, String)>;
-
-fn snapshots() -> [Snapshot; 9] {
-    [
-        snapshot(),
-        snapshot_of_bridge(),
-        snapshot_of_bifrostx(),
-        snapshot_of_credits(),
-        snapshot_of_early_pauses(),
-        snapshot_of_port_grants(),
-        snapshot_of_relays(),
-        snapshot_of_link_delay(),
-        snapshot_of_neighbours(),
-    ]
-}
 
 fn resource() -> otlp::Resource {
     otlp::Resource { host: "edge1".into(), gateway: "amsterdam".into() }

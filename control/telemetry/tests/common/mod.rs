@@ -201,6 +201,21 @@ pub fn snapshot() -> Snapshot {
     snapshot_of(&gateway, &shard, now)
 }
 
+/// Gateways with every scheme, and a bridge: all metrics together.
+pub fn snapshots() -> [Snapshot; 9] {
+    [
+        snapshot(),
+        snapshot_of_bridge(),
+        snapshot_of_bifrostx(),
+        snapshot_of_credits(),
+        snapshot_of_early_pauses(),
+        snapshot_of_port_grants(),
+        snapshot_of_relays(),
+        snapshot_of_link_delay(),
+        snapshot_of_neighbours(),
+    ]
+}
+
 /// A gateway with the ports dc0 and lh0 and one address in its bridge, after stations have changed what it knows of others
 /// more often at one instant than they may.
 pub fn snapshot_of_bridge() -> Snapshot {

@@ -154,22 +154,18 @@ impl Host {
     /// # Errors
     /// Those of `state`, with nothing changed.
     pub fn restore<'de, D: Deserializer<'de>>(&mut self, state: D) -> Result<(), D::Error> {
-        let (counters, now, nic, table, flows, sending, alarms, manager, destinations, events) =
-            Deserialize::deserialize(state)?;
-        let settings = self.settings.clone();
-        *self = Self {
-            settings,
-            counters,
-            now,
-            nic,
-            table,
-            flows,
-            sending,
-            alarms,
-            manager,
-            destinations,
-            events,
-        };
+        (
+            self.counters,
+            self.now,
+            self.nic,
+            self.table,
+            self.flows,
+            self.sending,
+            self.alarms,
+            self.manager,
+            self.destinations,
+            self.events,
+        ) = Deserialize::deserialize(state)?;
         Ok(())
     }
 

@@ -14,8 +14,9 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc::channel;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use units::Interval;
 
 /// The variable that makes a test play the dashboard for another run of itself, which watches.
@@ -94,18 +95,16 @@ impl Player {
     /// Waits until the player has ended after its terminal is gone.
     fn hang_up(self) -> ExitStatus {
         let Self { terminal, mut child, .. } = self;
+        let player = Pid::from_child(&child);
         drop(terminal);
-        let start = Instant::now();
-        loop {
-            if let Some(status) = child.try_wait().unwrap() {
-                return status;
-            }
-            if start.elapsed() > PATIENCE {
-                child.kill().unwrap();
-                panic!("goes on without a terminal");
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
+        let (sender, ended) = channel();
+        let waiting = thread::spawn(move || sender.send(child.wait().unwrap()).unwrap());
+        let status = ended.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+            kill_process(player, Signal::KILL).unwrap();
+            panic!("goes on without a terminal")
+        });
+        waiting.join().unwrap();
+        status
     }
 }
 

@@ -31,6 +31,8 @@ use units::{Bytes, Nanos, PortId, QueueId, QueueSet};
 
 /// The most flows handled in one call, so that many of them do not hold up the port.
 const HANDLED_PER_CALL: usize = 64;
+/// The most flows that a scheme looks at when it ends, so that many of them do not hold up the reload.
+const LOOKED_AT_LAST: usize = 1_024;
 
 /// Counters of supplemental CNPs and thinning on a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,7 +178,8 @@ impl Supplement {
     }
 
     /// The number of CNPs that are missing by now, to flows of the queues in `severe` whose senders `is_reachable` by
-    /// them. They are lost, because the scheme ends. Looks at all flows that it follows, once.
+    /// them. They are lost, because the scheme ends. The number is exact for up to [`LOOKED_AT_LAST`] flows; of more, it
+    /// is the largest that is possible.
     pub fn lose(
         &mut self,
         now: Nanos,
@@ -192,10 +195,12 @@ impl Supplement {
             }
             false => Offer::Unreachable,
         };
-        while let Some(slot) = self.agenda.take(Nanos::NEVER) {
+        for _ in 0..LOOKED_AT_LAST {
+            let Some(slot) = self.agenda.take(Nanos::NEVER) else { break };
             self.handle(now, slot, severe, flows, &mut count);
         }
-        lost
+        let others = if severe.is_empty() { 0 } else { self.agenda.listed() };
+        lost + others
     }
 
     /// Makes the CNP to a flow if it is missing. Returns the time to look at the flow again; `None` if it is left alone until

@@ -208,6 +208,26 @@ fn the_cnps_that_are_lost_with_the_scheme_are_those_that_are_missing_however_man
 }
 
 #[test]
+fn a_scheme_that_ends_looks_at_a_bounded_number_of_flows_and_takes_the_others_for_lost() {
+    let lost = |severe: QueueSet| {
+        let mut scene = Scene::new(|it| it.notifier.flows = 4_096);
+        let slots: Vec<_> = (0..3_000).map(|number| scene.flow(number)).collect();
+        slots.iter().for_each(|slot| scene.mark(*slot));
+        let Scene { scheme, flows, now, .. } = &mut scene;
+        let mut asked = 0;
+        let lost = scheme.lose(*now + TIMER, severe, flows, |_, _| {
+            asked += 1;
+            true
+        });
+        let looked_at = asked + scheme.counters().not_notified;
+        (lost - asked, looked_at)
+    };
+    let bound = LOOKED_AT_LAST as u64;
+    assert_eq!(lost(severe()), (3_000 - bound, bound));
+    assert_eq!(lost(QueueSet::EMPTY), (0, 0));
+}
+
+#[test]
 fn a_cnp_that_finds_no_room_is_made_when_there_is_room_again() {
     let mut scene = Scene::new(|_| ());
     let slot = scene.flow(1);
