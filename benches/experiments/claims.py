@@ -8,6 +8,8 @@ import json
 import pathlib
 import sys
 
+from markdown_table import print_table
+
 
 def figure(value, relative):
     """A change in percent, or the figure itself with three digits."""
@@ -50,14 +52,9 @@ def rows(path):
 
 
 def main():
-    print("| experiment | claim | what | paper | measured | verdict |")
-    print("|---|---|---|---|---|---|")
-    verdicts = set()
-    for path in sys.argv[1:]:
-        for row in rows(path):
-            print("| " + " | ".join(cell.replace("|", "/") for cell in row) + " |")
-            verdicts.add(row[-1])
-    if "violation" in verdicts:
+    found = [row for path in sys.argv[1:] for row in rows(path)]
+    print_table(["experiment", "claim", "what", "paper", "measured", "verdict"], found)
+    if any(row[-1] == "violation" for row in found):
         sys.exit(1)
 
 

@@ -9,6 +9,8 @@ import pathlib
 import statistics
 import sys
 
+from markdown_table import print_table
+
 # The ends of the times without a link, by variant, in nanoseconds.
 BACK = {"down": 25_000_000, "silent": 1_520_000_000}
 BEFORE = (10_000_000, 20_000_000)
@@ -65,10 +67,7 @@ def main():
     runs = json.loads((directory / "summary.json").read_text(encoding="utf-8"))["runs"]
     head = ["fault", "ending", "lossless frames dropped", "frames lost on links", "small flows, mean / p99"]
     head += ["longest queue", "long link carried", "recovered after"]
-    print("| " + " | ".join(head) + " |")
-    print("|" + "---|" * len(head))
-    for run in runs:
-        print("| " + " | ".join(row(directory, run)) + " |")
+    print_table(head, (row(directory, run) for run in runs))
     if any(run["ending"] == "violation" for run in runs):
         sys.exit(1)
 

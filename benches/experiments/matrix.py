@@ -13,6 +13,8 @@ import pathlib
 import statistics
 import sys
 
+from markdown_table import print_table
+
 SWEPT = "traffic.inter.distribution"
 # The slowdown of all flows on one workload, and of the host pair that shares no host's link with them.
 MEAN, TAIL = "slowdown.inter.mean", "slowdown.inter.p99"
@@ -71,14 +73,6 @@ def costs(scheme, workloads, runs):
     ]
 
 
-def print_table(head, rows):
-    print("| " + " | ".join(head) + " |")
-    print("|" + "---|" * len(head))
-    for row in rows:
-        print("| " + " | ".join(row) + " |")
-    print()
-
-
 def print_link(path):
     """Both tables of one link. Returns its runs."""
     runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
@@ -88,8 +82,10 @@ def print_link(path):
         by_scheme.setdefault(run["variant"], []).append(run)
     rows = lambda of: [of(scheme, workloads, own) for scheme, own in by_scheme.items()]
     print_table(["scheme", *workloads], rows(slowdowns))
+    print()
     took = ["link used", "most held", "reserved", "paused", "control frames", "dropped", "sent again"]
     print_table(["scheme", "victim, p99", *took], rows(costs))
+    print()
     return runs
 
 

@@ -8,13 +8,15 @@ import tempfile
 import time
 from contextlib import ExitStack
 
-# The code that boots guests is shared with other scripts.
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../guests"))
+# The code that boots guests and that which prints tables are shared with other scripts.
+for shared in ("../guests", "../../benches/experiments"):
+    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), shared))
 
 import image  # noqa: E402
 from checks import CHECKS, Bench  # noqa: E402
 from guest import Gateway, Guest  # noqa: E402
 from machine import NoBoot, accelerators, version  # noqa: E402
+from markdown_table import print_table  # noqa: E402
 from namespace import sweep  # noqa: E402
 from process import leave_at_signals, run  # noqa: E402
 from side import PREFIX, Side  # noqa: E402
@@ -100,12 +102,8 @@ def account(gateway):
         return f"the gateway does not say what it counted: {failure}"
 
 
-def print_table(rows):
-    print("\n| model | " + " | ".join(COLUMNS) + " | seconds |")
-    print("|---" * (len(COLUMNS) + 2) + "|")
-    for model, failed, seconds in rows:
-        cells = ["**fails**" if column in failed else "passes" for column in COLUMNS]
-        print(f"| {model} | " + " | ".join(cells) + f" | {seconds:.0f} |")
+def row(model, failed, seconds):
+    return [model, *("**fails**" if column in failed else "passes" for column in COLUMNS), f"{seconds:.0f}"]
 
 
 def main():
@@ -118,8 +116,9 @@ def main():
         for model in chosen.models or MODELS:
             started = time.monotonic()
             failed = whole.test(model)
-            rows.append((model, failed, time.monotonic() - started))
-        print_table(rows)
+            rows.append(row(model, failed, time.monotonic() - started))
+        print()
+        print_table(["model", *COLUMNS, "seconds"], rows)
         dpdk = run("pkg-config", "--modversion", "libdpdk").strip()
         print(f"\nDPDK {dpdk}, QEMU {version()}, guest kernel {whole.release}, {whole.accelerators[0].upper()}")
     except Failure as failure:
