@@ -80,7 +80,7 @@ class Longspan:
             )
             for pair, (near, far) in enumerate(zip(devices[::2], devices[1::2]))
         ]
-        return gateway + "".join(ports)
+        return "\n".join([gateway, *ports])
 
     def template(self, ending):
         with open(os.path.join(TEMPLATES, f"{self.variant}.{ending}"), encoding="utf-8") as file:

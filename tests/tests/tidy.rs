@@ -23,16 +23,32 @@ const PUT_OFF: [&str; 5] = [
 const MACHINE_PATHS: [&str; 4] =
     [concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("/ro", "ot/"), concat!("/wo", "rk/")];
 
+/// Directories in which people write files without an extension.
+const WRITTEN_IN: [&str; 4] = ["scripts", ".ci", "debian", "containerlab"];
+
+/// Written files without an extension elsewhere.
+const WRITTEN_NAMES: [&str; 4] = ["Dockerfile", ".gitignore", ".dockerignore", "LICENSE"];
+
+/// Extensions of what people write.
+const WRITTEN_EXTENSIONS: [&str; 15] = [
+    "rs", "toml", "md", "sh", "py", "yml", "yaml", "c", "h", "in", "css", "service", "sbatch", "key", "json",
+];
+
+/// Directories of golden files and seeds.
+const AS_THEY_ARE: [&str; 2] = ["golden", "seeds"];
+
 /// Everything that people write here: code, manifests, scripts and prose. Not captures, golden
-/// files and seeds, which are as they are.
+/// files, seeds and published data, which are as they are.
 fn is_written(path: &Path) -> bool {
     let directory = path.parent().and_then(Path::file_name).unwrap_or_default();
-    let in_scripts = directory == "scripts" || directory == ".ci";
     let name = path.file_name().unwrap_or_default();
     let extension = path.extension().unwrap_or_default();
-    in_scripts
-        || ["Dockerfile", ".gitignore", ".dockerignore"].iter().any(|written| name == *written)
-        || ["rs", "toml", "md", "sh", "py", "yml", "c", "h"].iter().any(|written| extension == *written)
+    if path.iter().any(|part| AS_THEY_ARE.iter().any(|kept| part == *kept)) {
+        return false;
+    }
+    WRITTEN_IN.iter().any(|written| directory == *written)
+        || WRITTEN_NAMES.iter().any(|written| name == *written)
+        || WRITTEN_EXTENSIONS.iter().any(|written| extension == *written)
 }
 
 /// `path:line: complaint` for every line of every written file to which `complaint` objects.
@@ -148,6 +164,28 @@ fn every_script_can_be_run_and_stops_at_the_first_error() {
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[test]
+fn what_people_write_is_looked_at_and_what_is_recorded_or_published_is_not() {
+    let is_looked_at = |path: &str| is_written(&root().join(path));
+    for written in [
+        "Dockerfile",
+        "benches/dataplane/forwarding.toml.in",
+        "config/clusters/kubernetes.yaml",
+        "config/systemd/longspan@.service",
+        "config/containerlab/start",
+        "control/longspan/debian/postinst",
+    ] {
+        assert!(root().join(written).exists() && is_looked_at(written), "{written}");
+    }
+    for kept in [
+        "config/workloads/ali-interdc-2021.cdf",
+        "control/telemetry/tests/golden/runtime.json",
+        "fuzz/seeds/wire_arp/arp-0",
+    ] {
+        assert!(root().join(kept).exists() && !is_looked_at(kept), "{kept}");
+    }
 }
 
 #[test]
