@@ -44,6 +44,9 @@ pub enum Failure {
         /// The reason.
         why: String,
     },
+    /// A directory has the name of the checkpoint of a run. It may hold anything, so nobody removes it.
+    #[error("{}: a checkpoint needs this name, but it is a directory; move it away, or choose another --out", .0.display())]
+    InTheWay(PathBuf),
     /// A file or directory cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
     Write {

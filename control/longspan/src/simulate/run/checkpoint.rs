@@ -28,6 +28,12 @@ const MAGIC: &[u8; 8] = b"LNGSPNCK";
 /// The length of a digest of inputs.
 const INPUTS: usize = 32;
 
+/// The directory among the files of a run in `directory` that has the name of a checkpoint. A link to one is a file.
+pub fn in_the_way(directory: &Path) -> Option<PathBuf> {
+    let is_directory = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|it| it.is_dir());
+    [CHECKPOINT, INCOMPLETE].map(|name| directory.join(name)).into_iter().find(is_directory)
+}
+
 /// Writes the checkpoints of a run.
 pub struct Keeper {
     directory: PathBuf,
@@ -210,6 +216,20 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join(CHECKPOINT)).unwrap();
         assert!(matches!(Kept::read(directory.path(), INPUTS_OF_RUN), Err(NotUsed::Foreign)));
+    }
+
+    #[test]
+    fn only_a_directory_of_the_name_of_a_checkpoint_is_in_the_way() {
+        let (directory, _) = saved();
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), directory.path().join(INCOMPLETE)).unwrap();
+        assert_eq!(in_the_way(directory.path()), None);
+        for name in [INCOMPLETE, CHECKPOINT] {
+            let path = directory.path().join(name);
+            fs::remove_file(&path).unwrap();
+            fs::create_dir(&path).unwrap();
+            assert_eq!(in_the_way(directory.path()), Some(path));
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub const FLOWS: &str = "fct.csv";
 /// Runs the run number `index` of `plan`, from its checkpoint on if there is one, and writes its results to `directory`.
 ///
 /// # Errors
-/// [`Failure::Running`], [`Failure::Resume`], [`Failure::Write`], [`Failure::Run`]. A violated invariant is not an error here; it is in the summary.
+/// [`Failure::Running`], [`Failure::InTheWay`], [`Failure::Resume`], [`Failure::Write`], [`Failure::Run`]. A violated invariant is not an error here; it is in the summary.
 pub fn run(
     plan: &Plan,
     index: usize,
@@ -53,6 +53,7 @@ pub fn run(
     let scenario = plan.file.build(&planned.overrides)?;
     // Until the results are complete.
     let _lock = lock(directory)?;
+    expect_nothing_in_the_way(directory)?;
     let list = Watchlist::new(&scenario.sampling.groups);
     let site = Site { scenario: &scenario, list: &list, index, threads: args.threads, directory, board };
     let resumed = if args.again { Ok(None) } else { site.resumed(&planned.inputs) };
@@ -87,9 +88,14 @@ pub fn run(
 /// Removes the checkpoint of a run that is complete. The program may have ended before it did.
 ///
 /// # Errors
-/// [`Failure::Write`].
+/// [`Failure::InTheWay`], [`Failure::Write`].
 pub fn forget_checkpoint(directory: &Path) -> Result<(), Failure> {
+    expect_nothing_in_the_way(directory)?;
     remove_checkpoint(directory).map_err(|source| unwritten(directory, source))
+}
+
+fn expect_nothing_in_the_way(directory: &Path) -> Result<(), Failure> {
+    checkpoint::in_the_way(directory).map_or(Ok(()), |path| Err(Failure::InTheWay(path)))
 }
 
 fn unwritten(path: &Path, source: io::Error) -> Failure {
