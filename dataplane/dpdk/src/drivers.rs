@@ -35,6 +35,11 @@ pub(crate) fn frees_on_interrupts(driver: &str) -> bool {
     driver == "net_memif"
 }
 
+/// Whether a driver receives through packet sockets whose losses it does not count.
+pub(crate) fn hides_losses_of_sockets(driver: &str) -> bool {
+    driver == "net_af_packet"
+}
+
 /// Looks up the driver's name, as in [`crate::Port::driver`].
 pub(crate) fn pfc_passage(driver: &str) -> PfcPassage {
     match driver {

@@ -50,6 +50,8 @@ mod interrupts;
 #[expect(unsafe_code, reason = "reads and frees mbufs")]
 mod mbuf;
 mod memory;
+#[expect(unsafe_code, reason = "queries sockets that a driver opened")]
+mod packet_sockets;
 mod permission;
 #[expect(unsafe_code, reason = "calls DPDK")]
 mod pool;

@@ -10,6 +10,7 @@ use wire::ethernet::MacAddress;
 use crate::device::{CONTROL_QUEUE, DATA_QUEUE, Device, PortError};
 use crate::drivers::{self, PfcPassage};
 use crate::interrupts;
+use crate::packet_sockets::PacketSockets;
 use crate::{PortSettings, RxQueue, TxQueue};
 
 /// The control side of a port: its description, link and counters. Any thread may query it while others
@@ -18,6 +19,8 @@ use crate::{PortSettings, RxQueue, TxQueue};
 pub struct Port {
     device: Arc<Device>,
     driver: String,
+    /// Those whose losses the driver does not count.
+    sockets: PacketSockets,
     mac: MacAddress,
     mtu: Bytes,
 }
@@ -66,8 +69,11 @@ pub struct PortStatistics {
     pub transmit_errors: u64,
 }
 
-/// A step of [`PortError::Step`].
+/// Steps of [`PortError::Step`].
 const HOLDING: &str = "suspend DPDK's interrupt thread";
+const LISTING: &str = "list its sockets";
+const COUNTING: &str = "read the losses of its sockets";
+
 impl Port {
     /// Takes a device by its virtual device name or PCI address, configures it and starts it.
     ///
@@ -108,6 +114,11 @@ impl Port {
                 return Err(error);
             }
         }
+        let sockets = if drivers::hides_losses_of_sockets(&driver) {
+            PacketSockets::on_interface(info.if_index).map_err(|source| device.failed(LISTING, source))?
+        } else {
+            PacketSockets::default()
+        };
         let (mac, mtu) = (device.mac()?, device.mtu()?);
         let device = Arc::new(device);
         let multi_segment =
@@ -117,7 +128,7 @@ impl Port {
             rx: RxQueue::new(Arc::clone(&device), DATA_QUEUE),
             tx: transmit(DATA_QUEUE),
             control: own_control_queue.then(|| transmit(CONTROL_QUEUE)),
-            port: Self { device, driver, mac, mtu },
+            port: Self { device, driver, sockets, mac, mtu },
         })
     }
 
@@ -181,18 +192,19 @@ impl Port {
     ///
     /// # Errors
     ///
-    /// The driver cannot say.
+    /// The driver or the kernel cannot say.
     pub fn statistics(&self) -> Result<PortStatistics, PortError> {
         let mut stats = sys::rte_eth_stats::default();
         // SAFETY: the device runs as long as `self` exists; the call fills in a struct.
         let status = unsafe { sys::rte_eth_stats_get(self.device.port, &mut stats) };
         self.device.step("read its statistics", status)?;
+        let lost = self.sockets.lost().map_err(|source| self.device.failed(COUNTING, source))?;
         Ok(PortStatistics {
             received: stats.ipackets,
             sent: stats.opackets,
             received_bytes: Bytes(stats.ibytes),
             sent_bytes: Bytes(stats.obytes),
-            receive_missed: stats.imissed,
+            receive_missed: stats.imissed + lost,
             receive_errors: stats.ierrors,
             receive_without_mbuf: stats.rx_nombuf,
             transmit_errors: stats.oerrors,

@@ -16,6 +16,10 @@ const LOSSY_LIMITS: [&str; 2] = ["queue_threshold", "egress_pool_full"];
 pub fn tests() -> Vec<Trial> {
     vec![
         on_the_wire("a_gateway_that_stood_still_for_50_ms_loses_nothing", stands_still),
+        on_the_wire(
+            "frames_that_find_the_receive_ring_full_while_a_gateway_stands_still_are_counted",
+            stands_still_too_long,
+        ),
         on_the_wire_with_cores(
             2,
             "a_worker_that_stands_still_is_reported_and_its_frames_wait",
@@ -74,6 +78,31 @@ fn stands_still(lab: &Lab) {
     let sent = sender.end();
     receiver.wait_for_flow(1, sent.sent[&1]);
     receiver.end().expect_complete(1, &sent);
+    expect_sound(lab, pair, idle_mbufs);
+}
+
+fn stands_still_too_long(lab: &Lab) {
+    /// More than the receive ring holds.
+    const FRAMES: u64 = 20_000;
+    let pair = Pair::new(lab, &two_ports("1G", "1G"));
+    let idle_mbufs = pair.gateway.mbufs_in_use();
+    let received_and_missed = || {
+        let shown = pair.gateway.show();
+        let counters = &port(&shown, "dc0")["counters"];
+        ["received", "missed"].map(|counter| counters[counter].as_u64().expect("a device counts frames"))
+    };
+    let [before, 0] = received_and_missed() else { panic!("nothing is missed yet") };
+    pair.gateway.stop();
+    let [flow] = flow(Some(FRAMES));
+    let fast = Flow { bps: LINK_BPS, ..flow };
+    Sender::start(lab, &pair.near, &pair.far, 250, LINK_BPS, &[fast]).finished();
+    pair.gateway.go_on();
+    wait_until("all frames to be received or missed", || {
+        // Hosts send an ARP request now and then, too.
+        received_and_missed().iter().sum::<u64>() >= before + FRAMES
+    });
+    let [_, missed] = received_and_missed();
+    assert!(missed > 0, "the ring was full");
     expect_sound(lab, pair, idle_mbufs);
 }
 
