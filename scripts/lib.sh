@@ -15,6 +15,7 @@
 #   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
 #   need_cargo_tool CRATE VERSION [OPTION...]   a Rust program at one version, built once per user
 #   debian_base DIRECTORY       a minimal Debian 12, for root
+#   inside ROOT COMMAND...      runs a command in such a Debian, as root; what it started ends with it
 #   other_commit NAME           sets `commit`, and checks it out in the directory `$against/tree`, to compare with
 
 # A script's help is the comment at its top, unless its own parser has more to say: then it sets `has_help` before.
@@ -221,6 +222,15 @@ debian_base() {
     fi
     mkdir -p "$1"
     tar --numeric-owner -C "$1" -xpf "$kept"
+}
+
+# Runs a command in the Debian in directory $1, with /proc and /sys that go away with it: DPDK looks for cores there. No
+# process that it leaves behind survives it.
+inside() {
+    # shellcheck disable=SC2016
+    unshare --mount --pid --fork --kill-child --propagation private \
+        sh -c 'mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && exec chroot "$@"' sh \
+        "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp "${@:2}"
 }
 
 # To compare with another commit: its tree is checked out in target/against/tree, where one of a run before may be left.
