@@ -225,11 +225,11 @@ debian_base() {
 }
 
 # Runs a command in the Debian in directory $1, with /proc and /sys that go away with it: DPDK looks for cores there. No
-# process that it leaves behind survives it.
+# process that it leaves behind survives it. Its root is a mount of its own, as `ip netns exec` demands.
 inside() {
     # shellcheck disable=SC2016
     unshare --mount --pid --fork --kill-child --propagation private \
-        sh -c 'mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && exec chroot "$@"' sh \
+        sh -c 'mount --bind "$1" "$1" && mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && exec chroot "$@"' sh \
         "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp "${@:2}"
 }
 
