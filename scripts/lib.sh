@@ -15,6 +15,7 @@
 #   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
 #   need_cargo_tool CRATE VERSION [OPTION...]   a Rust program at one version, built once per user
 #   debian_base DIRECTORY       a minimal Debian 12, for root
+#   keep_services_off ROOT      installing packages in such a Debian starts none of their services
 #   inside ROOT COMMAND...      runs a command in such a Debian, as root; what it started ends with it
 #   other_commit NAME           sets `commit`, and checks it out in the directory `$against/tree`, to compare with
 
@@ -222,6 +223,11 @@ debian_base() {
     fi
     mkdir -p "$1"
     tar --numeric-owner -C "$1" -xpf "$kept"
+}
+
+keep_services_off() {
+    printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"
+    chmod 755 "$1/usr/sbin/policy-rc.d"
 }
 
 # Runs a command in the Debian in directory $1, with /proc and /sys that go away with it: DPDK looks for cores there. No

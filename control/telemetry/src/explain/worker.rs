@@ -19,7 +19,7 @@ pub fn late(period: &Period<'_>, port: PortPeriod<'_>) -> Option<Effect> {
         let covered = nanos(worker.covered_lateness_ns.unwrap_or_default());
         let (late, longest) = (thousands(late), nanos(worker.turn.max_ns));
         text += &format!(
-            " was late: {late} turns longer than the {covered} that the buffer covers, the longest ever {longest}"
+            " was late: {late} turns longer than the buffer then covered, the longest ever {longest}; it now covers {covered}"
         );
     }
     if is_full {

@@ -396,11 +396,12 @@ fn late_worker(class: &Class<'_>) -> Option<String> {
     let late = class.gateway.of_worker(worker, |it| it.late_turns);
     (late > 0).then(|| {
         format!(
-            "Turns of core {1} longer than the {2} that the buffer covers: {0}. The longest ever took {3}.",
-            thousands(late),
+            "Turns of core {} that took longer than the buffer then covered: {}. The longest ever took {}; the buffer \
+             now covers {}.",
             worker.core,
-            nanos(worker.covered_lateness_ns.unwrap_or_default()),
-            nanos(worker.turn.max_ns)
+            thousands(late),
+            nanos(worker.turn.max_ns),
+            nanos(worker.covered_lateness_ns.unwrap_or_default())
         )
     })
 }
