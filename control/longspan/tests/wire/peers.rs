@@ -1,7 +1,10 @@
 //! Gateways whose memif peer disappears and returns.
 
 use crate::configuration::{LOSSLESS, port};
-use crate::lab::{Ended, Flow, Gateway, Host, Lab, Namespace, Receiver, Sender, answers, cores, wait_until};
+use crate::lab::{
+    Ended, Flow, Gateway, Host, Lab, Namespace, Receiver, Sender, answers, cores, pauses_sent, ping,
+    wait_until,
+};
 use crate::{on_the_wire, on_the_wire_with_cores};
 use libtest_mimic::Trial;
 
@@ -10,6 +13,8 @@ pub fn tests() -> Vec<Trial> {
         on_the_wire("a_client_goes_on_when_its_killed_server_is_back", |lab| peer_is_killed(lab, SERVER)),
         on_the_wire("a_server_goes_on_when_its_killed_client_is_back", |lab| peer_is_killed(lab, CLIENT)),
         on_the_wire("a_client_goes_on_when_its_server_was_ended_and_is_back", server_is_ended),
+        on_the_wire("a_server_whose_client_stalls_serves_its_other_ports", |lab| peer_stalls(lab, CLIENT)),
+        on_the_wire("a_client_whose_server_stalls_serves_its_other_ports", |lab| peer_stalls(lab, SERVER)),
         on_the_wire("both_ends_of_a_memif_end_at_once", both_end),
         on_the_wire_with_cores(2, "two_gateways_of_one_machine_choose_different_cores", cores_apart),
     ]
@@ -22,16 +27,18 @@ const CLIENT: usize = 1;
 /// How often a peer disappears.
 const TIMES: u16 = 3;
 
-/// Two gateways connected by a memif, each with a host.
+/// Two gateways connected by a memif, each with two hosts.
 struct Peers {
     hosts: [Host; 2],
+    /// Their neighbours, who need no memif to reach them.
+    neighbours: [Host; 2],
     namespaces: [Namespace; 2],
     configurations: [String; 2],
     /// `None` once it has ended.
     gateways: [Option<Gateway>; 2],
 }
 
-/// The configuration of one end. Nothing is lossless: frames that cannot leave are dropped, and nobody is paused.
+/// The configuration of one end, with two ports for hosts. Nothing that comes by the memif is lossless: frames that cannot leave are dropped, and the other end is not paused.
 fn configuration(end: usize, socket: &str) -> String {
     let role = ["server", "client"][end];
     let allowed = cores();
@@ -58,20 +65,23 @@ mtu = 1500
 device = {{ memif = {{ socket = "{socket}", role = "{role}" }} }}
 
 {}
+{}
 "#,
-        port(0, "dc0", "1G")
+        port(0, "dc0", "1G"),
+        port(1, "dc1", "1G")
     )
 }
 
 impl Peers {
     fn new(lab: &Lab) -> Self {
         let namespaces = [lab.namespace("server"), lab.namespace("client")];
-        let hosts =
-            [Host::new(lab, 1, &namespaces[SERVER], "dc0"), Host::new(lab, 2, &namespaces[CLIENT], "dc0")];
+        let host = |number, end: usize, interface| Host::new(lab, number, &namespaces[end], interface);
+        let hosts = [host(1, SERVER, "dc0"), host(2, CLIENT, "dc0")];
+        let neighbours = [host(3, SERVER, "dc1"), host(4, CLIENT, "dc1")];
         let socket = lab.socket("link.memif");
         let socket = socket.to_str().expect("the lab's paths are plain");
         let configurations = [SERVER, CLIENT].map(|end| configuration(end, socket));
-        let mut peers = Self { hosts, namespaces, configurations, gateways: [None, None] };
+        let mut peers = Self { hosts, neighbours, namespaces, configurations, gateways: [None, None] };
         peers.start(lab, SERVER);
         peers.start(lab, CLIENT);
         peers.wait_for_frames();
@@ -138,6 +148,36 @@ fn peer_is_killed(lab: &Lab, killed: usize) {
     let ended = stayed.end();
     assert!(ended.status.success(), "{}", ended.stderr);
     peers.take(killed).end();
+}
+
+fn peer_stalls(lab: &Lab, stalled: usize) {
+    let mut peers = Peers::new(lab);
+    let stays = 1 - stalled;
+    let idle_mbufs = peers.gateway(stays).mbufs_in_use();
+    let (from, to) = (&peers.hosts[stays], &peers.hosts[stalled]);
+    let mut receiver = Receiver::start(lab, to);
+    let load = Sender::start(lab, from, to, 250, LINK_BPS, &flow(3, None));
+    receiver.wait_for_flow(3, 500);
+    for _ in 0..TIMES {
+        let before = pauses_sent(&peers.gateway(stays).show(), "dc0");
+        peers.gateway(stalled).stop();
+        wait_until("the sender to be paused", || {
+            pauses_sent(&peers.gateways[stays].as_ref().unwrap().show(), "dc0") > before
+        });
+        ping(&peers.hosts[stays], &peers.neighbours[stays], 20);
+        peers.gateway(stalled).go_on();
+        peers.wait_for_frames();
+    }
+    let sent = load.end();
+    receiver.wait_for_flow(3, sent.sent[&3]);
+    receiver.end().expect_complete(3, &sent);
+    let stayed = peers.take(stays);
+    wait_until("all mbufs to come back", || stayed.mbufs_in_use() == idle_mbufs);
+    peers.gateway(stalled).stop();
+    let ended = stayed.end();
+    assert!(ended.status.success(), "it waits for nobody: {}", ended.stderr);
+    peers.gateway(stalled).go_on();
+    peers.take(stalled).end();
 }
 
 fn server_is_ended(lab: &Lab) {
