@@ -98,8 +98,8 @@ pub struct Ended {
 }
 
 impl<L: Line> Control<L> {
-    /// Runs until it is asked to end, then drains. Returns the outcome.
-    pub fn run(mut self) -> Ended {
+    /// Runs until it is asked to end, then drains. Returns the outcome, and the devices, still open.
+    pub fn run(mut self) -> (Ended, Vec<L>) {
         // Workers assume that links are up, so start from that.
         let mut links = vec![true; self.lines.len()];
         let mut next_watch = Instant::now();
@@ -349,7 +349,7 @@ impl<L: Line> Control<L> {
     }
 
     /// Drains for as long as the configuration allows, then ends the workers.
-    fn end(mut self) -> Ended {
+    fn end(mut self) -> (Ended, Vec<L>) {
         let lost_worker = self.crew.lost();
         notify::stopping();
         tracing::info!("draining");
@@ -376,7 +376,7 @@ impl<L: Line> Control<L> {
         let snapshot = self.look();
         self.journal.collect();
         self.crew.stop();
-        Ended { snapshot, left_inside, lost_worker }
+        (Ended { snapshot, left_inside, lost_worker }, self.lines)
     }
 
     /// Data frames that have not left: in the switch, on emulated links, and in devices whose hardware is

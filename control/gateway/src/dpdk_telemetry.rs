@@ -29,6 +29,8 @@ use crate::socket_file::{Access, SocketFile, SocketFileError};
 use messages::{Messages, Waits};
 use upstream::{SUFFIX, Upstream, UpstreamError};
 
+pub use upstream::Passage;
+
 /// The name of the socket.
 const NAME: &str = "dpdk_telemetry.v2";
 /// A client may be a person at a prompt, or a collector that asks now and then. The longest command is DPDK's.
@@ -80,7 +82,7 @@ impl DpdkTelemetry {
     ) -> Result<Self, SocketFileError> {
         let path = directory.join(NAME);
         let (listener, file) = SocketFile::make(&path, access, messages::listen_at)?;
-        let upstream = Upstream(file.beside(&format!("{NAME}{SUFFIX}")));
+        let upstream = Upstream::new(file.beside(&format!("{NAME}{SUFFIX}")));
         let telemetry = Self { file, upstream: upstream.clone() };
         let desk = Desk { events, upstream, patience: limits.answer };
         let door = Door::new("DPDK telemetry", limits.at_once);
@@ -91,6 +93,11 @@ impl DpdkTelemetry {
         let spawned = thread::Builder::new().name("dpdk-telemetry".into()).spawn(accept);
         spawned.map_err(|source| SocketFileError::Make { path, source })?;
         Ok(telemetry)
+    }
+
+    /// Passes commands on to DPDK until what is returned is dropped. Drop it before any device closes.
+    pub fn pass(&self) -> Passage {
+        self.upstream.pass()
     }
 
     /// Gives its file and that of DPDK to the user that the process switches to.

@@ -88,6 +88,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let journal = Journal::new(names.clone(), inlets, gateway.runtime.control.events);
     let patience = Duration::from_nanos(gateway.runtime.control.stall.0);
     let crew = Crew::new(members, names, patience);
+    let passage = sockets.telemetry.as_ref().map(DpdkTelemetry::pass);
     tracing::info!("{}", readiness(&gateway, &lines));
     notify::ready(&gateway.name);
     let ending = options.duration.map(|duration| Instant::now() + duration);
@@ -116,8 +117,9 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         journal,
         captures: Captures::new(ports, sender),
     };
-    let ended = control.run();
-    drop((sockets, claims));
+    let (ended, lines) = control.run();
+    drop(passage);
+    drop((lines, sockets, claims));
     Ok(ended)
 }
 

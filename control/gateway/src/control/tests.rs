@@ -164,7 +164,7 @@ impl Running {
             reloads: ReloadsReport::default(),
             pushes: Box::new(|| None),
         };
-        let control = thread::spawn(move || control.run());
+        let control = thread::spawn(move || control.run().0);
         Self { directory, events: sender, trap, up, control }
     }
 

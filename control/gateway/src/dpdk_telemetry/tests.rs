@@ -6,6 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use switch::Ledger;
 use telemetry::{MemoryReport, Observation, ReloadsReport, Snapshot};
 use tempfile::TempDir;
@@ -101,15 +102,23 @@ fn connect_to(directory: &TempDir) -> OwnedFd {
 
 /// DPDK's socket, which greets as the process `pid` and answers each command with `answer`.
 fn dpdk_in(directory: &TempDir, pid: u32, answer: &'static str) {
+    dpdk_that(directory, pid, move |_| answer);
+}
+
+/// DPDK's socket, which greets as the process `pid` and answers a command with what `handle` returns. Like DPDK, it has a
+/// thread for each client.
+fn dpdk_that(directory: &TempDir, pid: u32, handle: impl Fn(&[u8]) -> &'static str + Clone + Send + 'static) {
     let listener = messages::listen_at(&directory.path().join(format!("{NAME}{SUFFIX}"))).unwrap();
     thread::spawn(move || {
         loop {
-            let connection = messages::accept(&listener).unwrap();
-            let client = Messages::new(&connection, WAITS).unwrap();
-            client.send(json!({ "version": "DPDK", "pid": pid }).to_string().as_bytes()).unwrap();
-            if client.receive(1_024).is_ok_and(|command| command.is_some()) {
-                client.send(answer.as_bytes()).unwrap();
-            }
+            let (connection, handle) = (messages::accept(&listener).unwrap(), handle.clone());
+            thread::spawn(move || {
+                let client = Messages::new(&connection, WAITS).unwrap();
+                client.send(json!({ "version": "DPDK", "pid": pid }).to_string().as_bytes()).unwrap();
+                if let Ok(Some(command)) = client.receive(1_024) {
+                    client.send(handle(&command).as_bytes()).unwrap();
+                }
+            });
         }
     });
 }
@@ -135,7 +144,8 @@ fn a_client_is_greeted_and_gets_one_answer_after_the_other() {
 
 #[test]
 fn a_command_without_an_answer_is_null_with_a_reason() {
-    let (directory, _telemetry) = answering();
+    let (directory, telemetry) = answering();
+    let _passage = telemetry.pass();
     let client = Client::new(&directory);
     for (command, name, why) in [
         (&b"/longspan/nothing"[..], "/longspan/nothing", "has no command"),
@@ -152,7 +162,8 @@ fn a_command_without_an_answer_is_null_with_a_reason() {
 
 #[test]
 fn commands_of_dpdk_are_in_the_list_and_get_dpdks_answers() {
-    let (directory, _telemetry) = answering();
+    let (directory, telemetry) = answering();
+    let _passage = telemetry.pass();
     dpdk_in(&directory, std::process::id(), r#"{"/":["/","/ethdev/list"],"/ethdev/list":[0,1]}"#);
     let client = Client::new(&directory);
     let list = client.ask("/");
@@ -165,6 +176,7 @@ fn commands_of_dpdk_are_in_the_list_and_get_dpdks_answers() {
 #[test]
 fn another_process_in_the_place_of_dpdk_is_not_believed() {
     let (directory, telemetry) = answering();
+    let _passage = telemetry.pass();
     dpdk_in(&directory, 1, r#"{"/":["/forged"],"/ethdev/list":[7]}"#);
     let client = Client::new(&directory);
     let answer = client.ask("/ethdev/list");
@@ -191,6 +203,57 @@ fn a_gateway_that_ends_refuses_commands_at_once() {
     for command in ["/longspan/memory", "/longspan/port,dc0", "/longspan/worker,2", "/"] {
         assert_eq!(client.ask(command)["error"], "the gateway did not answer in time", "{command}");
     }
+}
+
+#[test]
+fn dpdk_is_asked_only_while_its_devices_are_open() {
+    let (directory, telemetry) = answering();
+    let (asked, questions) = channel();
+    dpdk_that(&directory, std::process::id(), move |_| {
+        asked.send(()).unwrap();
+        r#"{"/ethdev/stats":{}}"#
+    });
+    let client = Client::new(&directory);
+    let expect_refusal = || {
+        let answer = client.ask("/ethdev/stats,0");
+        assert!(answer["/ethdev/stats"].is_null(), "{answer}");
+        assert_eq!(answer["error"], "DPDK is asked only while the gateway forwards");
+        assert!(questions.try_recv().is_err(), "DPDK was not asked");
+    };
+    expect_refusal();
+    let passage = telemetry.pass();
+    assert_eq!(client.ask("/ethdev/stats,0"), json!({ "/ethdev/stats": {} }));
+    questions.recv().unwrap();
+    drop(passage);
+    expect_refusal();
+}
+
+#[test]
+fn a_gateway_closes_no_device_before_dpdk_has_answered() {
+    let (directory, telemetry) = answering();
+    let (asked, questions) = channel();
+    let device = Arc::new(Mutex::new(()));
+    let slow = device.lock().unwrap();
+    let its = device.clone();
+    dpdk_that(&directory, std::process::id(), move |command| {
+        if command != b"/ethdev/stats,0" {
+            return r#"{"/ethdev/list":[0]}"#;
+        }
+        asked.send(()).unwrap();
+        drop(its.lock().unwrap());
+        r#"{"/ethdev/stats":{}}"#
+    });
+    let client = Client::new(&directory);
+    let passage = telemetry.pass();
+    Messages::new(&client.0, WAITS).unwrap().send(b"/ethdev/stats,0").unwrap();
+    questions.recv().unwrap();
+    let closing = thread::spawn(move || drop(passage));
+    let other = Client::new(&directory);
+    while other.ask("/ethdev/list").get("error").is_none() {}
+    assert!(!closing.is_finished(), "others are refused at once, but DPDK still has the first command");
+    drop(slow);
+    assert_eq!(client.next().unwrap(), json!({ "/ethdev/stats": {} }));
+    closing.join().unwrap();
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use rustix::fs::FileType;
@@ -20,13 +21,24 @@ const WAITS: Waits = Waits { receive: Duration::from_secs(4), send: Duration::fr
 /// The longest answer, and greeting: `MAX_OUTPUT_LEN` of DPDK 22.11 is 16 KiB.
 const ANSWER_BYTES: usize = 64 << 10;
 
-/// DPDK's socket. Nothing of it is kept between two commands.
+/// DPDK's socket. Nothing of it is kept between two commands. Clones refer to the same one.
 #[derive(Clone, Debug)]
-pub struct Upstream(pub PathBuf);
+pub struct Upstream {
+    path: PathBuf,
+    /// Whether commands pass. Each holds the lock until it has its answer.
+    open: Arc<RwLock<bool>>,
+}
+
+/// Lets commands pass to DPDK until it is dropped, which waits for those that have passed.
+#[derive(Debug)]
+pub struct Passage(Arc<RwLock<bool>>);
 
 /// Why DPDK has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum UpstreamError {
+    /// Nothing passes now.
+    #[error("DPDK is asked only while the gateway forwards")]
+    Closed,
     /// It does not listen, hangs up or takes too long.
     #[error("DPDK's own telemetry does not answer: {0}")]
     Silent(#[from] io::Error),
@@ -36,11 +48,27 @@ pub enum UpstreamError {
 }
 
 impl Upstream {
+    /// DPDK's socket at `path`. No command passes yet.
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, open: Arc::default() }
+    }
+
+    /// Lets commands pass. DPDK's handlers take no lock, and crash if the device that they ask closes meanwhile.
+    pub fn pass(&self) -> Passage {
+        set(&self.open, true);
+        Passage(Arc::clone(&self.open))
+    }
+
     /// DPDK's answer to `message`, as it is.
     ///
     /// # Errors
     /// [`UpstreamError`] where there is none.
     pub fn ask(&self, message: &[u8]) -> Result<Vec<u8>, UpstreamError> {
+        // The lock is also refused to those who come while the passage closes.
+        let open = self.open.try_read().map_err(|_| UpstreamError::Closed)?;
+        if !*open {
+            return Err(UpstreamError::Closed);
+        }
         let socket = self.connect()?;
         let messages = Messages::new(&socket, WAITS)?;
         messages.send(message)?;
@@ -52,7 +80,7 @@ impl Upstream {
     /// # Errors
     /// The error of the system.
     pub fn hand_over(&self, uid: u32, gid: u32) -> io::Result<()> {
-        match Own::open(&self.0, FileType::Socket) {
+        match Own::open(&self.path, FileType::Socket) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             file => file?.give(Some(uid), Some(gid)),
         }
@@ -60,12 +88,12 @@ impl Upstream {
 
     /// Removes the file, unless it is that of another process.
     pub fn remove(&self) -> io::Result<()> {
-        if self.connect().is_ok() { fs::remove_file(&self.0) } else { Ok(()) }
+        if self.connect().is_ok() { fs::remove_file(&self.path) } else { Ok(()) }
     }
 
     /// A connection to DPDK, which has greeted.
     fn connect(&self) -> Result<OwnedFd, UpstreamError> {
-        let socket = connect_to(&self.0, WAITS)?;
+        let socket = connect_to(&self.path, WAITS)?;
         let greeting = next(&Messages::new(&socket, WAITS)?)?;
         if is_ours(&greeting) { Ok(socket) } else { Err(UpstreamError::Foreign) }
     }
@@ -76,6 +104,17 @@ impl Upstream {
         let names = answer.as_ref().and_then(|answer| answer["/"].as_array());
         names.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     }
+}
+
+impl Drop for Passage {
+    fn drop(&mut self) {
+        set(&self.0, false);
+    }
+}
+
+/// Waits for commands that have passed.
+fn set(open: &RwLock<bool>, value: bool) {
+    *open.write().unwrap_or_else(PoisonError::into_inner) = value;
 }
 
 /// The next message, which must come.

@@ -1,7 +1,7 @@
 //! The DPDK telemetry socket, read by DPDK's own client.
 
 use crate::configuration::two_ports;
-use crate::lab::{Gateway, Lab, USER, ping};
+use crate::lab::{Gateway, Lab, PYTHON, Process, USER, ping, script};
 use crate::on_the_wire;
 use crate::pair::Pair;
 use crate::privileges::ids;
@@ -15,7 +15,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 pub fn tests() -> Vec<Trial> {
-    vec![on_the_wire("dpdks_own_client_reads_the_gateway_and_dpdk", own_client)]
+    vec![
+        on_the_wire("dpdks_own_client_reads_the_gateway_and_dpdk", own_client),
+        on_the_wire("clients_that_ask_dpdk_for_closing_devices_are_refused", ask_until_the_end),
+    ]
 }
 
 /// The answers of the gateway to these commands, by `dpdk-telemetry.py`.
@@ -31,9 +34,13 @@ fn ask<const N: usize>(gateway: &Gateway, commands: [&str; N]) -> [Value; N] {
     answers.try_into().unwrap_or_else(|other| panic!("an answer for each of {commands:?}, and not {other:?}"))
 }
 
+/// A gateway with a DPDK telemetry socket, and a host at each port.
+fn observed(lab: &Lab) -> Pair {
+    Pair::new(lab, &format!("{}\n[control]\ndpdk_telemetry = true\n", two_ports("1G", "1G")))
+}
+
 fn own_client(lab: &Lab) {
-    let text = format!("{}\n[control]\ndpdk_telemetry = true\n", two_ports("1G", "1G"));
-    let pair = Pair::new(lab, &text);
+    let pair = observed(lab);
     ping(&pair.near, &pair.far, 20);
     let [list, ports, received, port, devices, statistics, none] = ask(
         &pair.gateway,
@@ -64,6 +71,28 @@ fn own_client(lab: &Lab) {
     assert!(left.is_empty(), "both sockets go: {left:?}");
     // Its user could not remove it.
     fs::remove_dir(directory).unwrap();
+}
+
+fn ask_until_the_end(lab: &Lab) {
+    for _ in 0..5 {
+        let pair = observed(lab);
+        let socket = Path::new("/var/run/dpdk").join(pair.gateway.file_prefix()).join("dpdk_telemetry.v2");
+        let clients = ["one", "two", "three", "four"].map(|name| {
+            let mut command = pair.namespace.command(PYTHON);
+            command.arg(script("ask_dpdk.py")).arg(&socket);
+            Process::start(&format!("ask-{name}"), command, lab.directory())
+        });
+        let clients = clients.map(|mut client| {
+            client.wait_for_output("asked");
+            client
+        });
+        let ended = pair.gateway.end();
+        assert!(ended.status.success(), "{}: {}", ended.status, ended.stderr);
+        for client in clients {
+            let ended = client.ended();
+            assert!(ended.status.success(), "{}: {}", ended.status, ended.stderr);
+        }
+    }
 }
 
 /// Asserts that nobody but its user and root reaches the socket or DPDK's, and that their threads have no privileges.

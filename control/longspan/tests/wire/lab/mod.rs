@@ -12,7 +12,7 @@ mod station;
 mod tools;
 mod wait;
 
-pub use capture::{Capture, Frame, read_capture};
+pub use capture::{Capture, Frame, read_capture, script};
 pub use gateway::{Gateway, USER};
 pub use host::Host;
 pub use namespace::Namespace;
