@@ -105,7 +105,9 @@ impl<D: Device> Links<D::Frame> for Ports<D> {
     #[inline]
     fn frame(&mut self, port: PortId, start: Nanos, frame: D::Frame) {
         let port = self.port_mut(port).expect("a link that takes frames is that of a port of the worker");
-        if let Some(tap) = &mut port.tap {
+        if let Some(tap) = &mut port.tap
+            && tap.wants_forwarded()
+        {
             tap.see_sent(start, frame.headers(), frame.length());
         }
         match &mut port.line {
@@ -140,7 +142,7 @@ impl<D: Device> Port<D> {
         Sent { any: line.counters().entered > before, all_room: false }
     }
 
-    /// As [`Port::send`], and copies the frames.
+    /// As [`Port::send`], and copies the frames. It is compiled apart, so that [`Outlet::frame`] need not test for a tap.
     #[inline(never)]
     fn send_tapped(&mut self, shard: &mut Shard<D::Frame>, now: Nanos) -> Sent {
         let Some(mut tap) = self.tap.take() else { return self.send(shard, now) };

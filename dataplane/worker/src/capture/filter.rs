@@ -49,14 +49,6 @@ struct Packet<'a> {
 }
 
 impl CaptureFilter {
-    /// Whether one look at the frame that starts with `bytes` says that it is not wanted: no control frame is an IP packet.
-    #[inline]
-    pub fn passes_over(&self, bytes: &[u8]) -> bool {
-        self.class == FrameClass::Control
-            && ethernet::View::parse(bytes)
-                .is_ok_and(|it| matches!(it.ether_type(), EtherType::IPV4 | EtherType::IPV6))
-    }
-
     /// Whether a frame of `length` that starts with `bytes` is wanted.
     pub fn matches(&self, bytes: &[u8], length: Bytes) -> bool {
         let Ok(stack) = vlan::Stack::parse(bytes) else {
@@ -91,6 +83,12 @@ impl CaptureFilter {
             && self.addresses == [None, None]
             && self.queue_pair.is_none()
     }
+}
+
+/// Whether the frame that starts with `bytes` is an untagged IP packet, and so no control frame.
+#[inline]
+pub(super) fn is_ip(bytes: &[u8]) -> bool {
+    ethernet::View::parse(bytes).is_ok_and(|it| matches!(it.ether_type(), EtherType::IPV4 | EtherType::IPV6))
 }
 
 impl<'a> Packet<'a> {

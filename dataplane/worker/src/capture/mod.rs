@@ -82,19 +82,28 @@ impl Tap {
     /// Copies the frames of `burst` that match, which came in at `now`.
     #[inline(never)]
     pub(crate) fn see_received(&mut self, now: Nanos, burst: &[impl Frame]) {
-        if self.filter.received {
-            for frame in burst {
-                if !self.filter.passes_over(frame.headers()) {
-                    self.see(now, FrameDirection::Received, frame.headers(), frame.length());
-                }
+        if !self.filter.received {
+            return;
+        }
+        let passes_over = self.filter.class == FrameClass::Control;
+        for frame in burst {
+            if passes_over && filter::is_ip(frame.headers()) {
+                continue;
             }
+            self.see(now, FrameDirection::Received, frame.headers(), frame.length());
         }
     }
 
-    /// Copies a frame if it matches, which leaves at `start`.
+    /// Whether it may copy frames that the switch forwards, which are never of [`FrameClass::Control`].
     #[inline]
+    pub(crate) fn wants_forwarded(&self) -> bool {
+        self.filter.sent && self.filter.class != FrameClass::Control
+    }
+
+    /// Copies a frame if it matches, which leaves at `start`.
+    #[cold]
     pub(crate) fn see_sent(&mut self, start: Nanos, bytes: &[u8], length: Bytes) {
-        if self.filter.sent && !self.filter.passes_over(bytes) {
+        if self.filter.sent {
             self.see(start, FrameDirection::Sent, bytes, length);
         }
     }
@@ -149,7 +158,9 @@ impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Tapped<'_, T> {
     }
 
     fn frame(&mut self, start: Nanos, frame: F) {
-        self.tap.see_sent(start, frame.headers(), frame.length());
+        if self.tap.wants_forwarded() {
+            self.tap.see_sent(start, frame.headers(), frame.length());
+        }
         self.out.frame(start, frame);
     }
 

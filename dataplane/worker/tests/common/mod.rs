@@ -37,6 +37,13 @@ pub struct TestFrame {
     pub number: u64,
 }
 
+impl TestFrame {
+    /// A frame of no flow.
+    pub fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self { bytes, flow: u32::MAX, number: 0 }
+    }
+}
+
 impl Frame for TestFrame {
     fn headers(&self) -> &[u8] {
         &self.bytes
@@ -84,7 +91,7 @@ pub fn pause(time: PauseQuanta) -> TestFrame {
     let pfc = pfc::Frame::uniform(MacAddress([2, 0, 0, 0, 9, 9]), PrioritySet::EMPTY.with(P3), time);
     let mut bytes = vec![0; 60];
     pfc.emit(&mut bytes).unwrap();
-    TestFrame { bytes, flow: u32::MAX, number: 0 }
+    TestFrame::from_bytes(bytes)
 }
 
 /// The first bytes of a grant frame.
@@ -92,7 +99,7 @@ pub fn grant() -> TestFrame {
     let mut bytes = vec![0; 60];
     bytes[..6].copy_from_slice(&grants::DESTINATION.0);
     bytes[12..14].copy_from_slice(&grants::ETHER_TYPE.0.to_be_bytes());
-    TestFrame { bytes, flow: u32::MAX, number: 0 }
+    TestFrame::from_bytes(bytes)
 }
 
 /// The far side of a device.
