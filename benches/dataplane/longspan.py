@@ -103,10 +103,17 @@ class Longspan:
             yield Running(process, self.program, socket, metrics, len(setting.workers))
 
 
+def capture_of(directory):
+    """Where the capture of the observers goes. It is created once the gateway captures."""
+    return os.path.join(directory, "observed.pcapng")
+
+
 def observers(running, directory):
     """`top`, events that are followed, a capture of the control frames of its first port, and a scrape a second."""
     on_socket = ["--socket", running.socket]
-    to = os.path.join(directory, "observed.pcapng")
+    to = capture_of(directory)
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(to)
     top = shlex.join([running.program, "top", *on_socket])
     return {
         "events": [running.program, "events", "--json", *on_socket],
@@ -122,34 +129,13 @@ def stranger(_running, _directory):
     return {"stranger": [sys.executable, "-c", "while True: pass"]}
 
 
-class Accompanied:
-    """The same, while other programs run on the core for housekeeping."""
+def nobody(_running, _directory):
+    return {}
 
-    transmit_queues = 1
 
-    def __init__(self, contender, suffix, programs_beside):
-        self.name, self.contender, self.programs_beside = f"{contender.name}-{suffix}", contender, programs_beside
-        self.origin, self.programs = contender.origin, contender.programs
-
-    def refuses(self, workload):
-        return self.contender.refuses(workload)
-
-    def memory_bytes(self, workload):
-        return self.contender.memory_bytes(workload)
-
-    @contextlib.contextmanager
-    def forwarding(self, workload, devices, setting):
-        with contextlib.ExitStack() as stack:
-            running = stack.enter_context(self.contender.forwarding(workload, devices, setting))
-            processes = []
-            for program, command in self.programs_beside(running, setting.directory).items():
-                log = os.path.join(setting.directory, f"{program}.log")
-                # Programs that the scheduler puts on the worker's core would cost more than what they ask of it.
-                pinned = ["taskset", "-c", str(setting.housekeeping), *command]
-                processes.append(stack.enter_context(child(f"{self.name}: {program}", pinned, log)))
-            yield running
-            for process in processes:
-                wait_until(process, lambda: process.poll() is None, "runs to the end", seconds=0)
+# By the ending of their names in the tables: the programs that run beside a gateway. The stranger is the control, the cost
+# of a busy neighbour.
+COMPANIES = {"": nobody, "-observed": observers, "-beside-stranger": stranger}
 
 
 class Running:
@@ -157,6 +143,22 @@ class Running:
 
     def __init__(self, process, program, socket, metrics, workers):
         self.process, self.program, self.socket, self.metrics, self.workers = process, program, socket, metrics, workers
+
+    @contextlib.contextmanager
+    def beside(self, programs, setting):
+        """While these programs run on the core for housekeeping: on the worker's core they would cost more than what they
+        ask of it."""
+        with contextlib.ExitStack() as stack:
+            processes = []
+            for name, command in programs.items():
+                log = os.path.join(setting.directory, f"{name}.log")
+                pinned = ["taskset", "-c", str(setting.housekeeping), *command]
+                processes.append(stack.enter_context(child(name, pinned, log)))
+                if name == "capture":
+                    wait_until(processes[-1], lambda: os.path.exists(capture_of(setting.directory)), "captures")
+            yield
+            for process in processes:
+                wait_until(process, lambda: process.poll() is None, "runs to the end", seconds=0)
 
     def sent(self):
         """How many frames have left, and when that was."""

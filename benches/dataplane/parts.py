@@ -8,7 +8,7 @@ import time
 
 import machine
 from latency import latency, latency_table
-from longspan import Accompanied, Longspan, observers, stranger
+from longspan import COMPANIES, Longspan
 from process import Failed
 from table import against_table, budget_table, observed_table, tables
 from workload import Workload, packets_per_flow
@@ -115,18 +115,12 @@ def budget(plan, row):
 
 def observed(plan, row):
     """One core, without and with `top`, events that are followed, a capture of control frames, and a scrape a second."""
-    chosen = [contender for contender in plan.contenders if isinstance(contender, Longspan)]
+    chosen = tuple(contender for contender in plan.contenders if isinstance(contender, Longspan))
     if not chosen:
         raise Failed("observed: needs one of longspan-forwarding, longspan-everything")
-    # The stranger is the control: the cost of a busy neighbour.
-    companies = (("observed", observers), ("beside-stranger", stranger))
-    contenders = tuple(
-        each
-        for contender in chosen
-        for each in (contender, *(Accompanied(contender, *company) for company in companies))
-    )
-    plan = dataclasses.replace(plan, contenders=contenders)
-    return measure_all(plan, row, [(plan.workload(size, plan.flows[0]), 1) for size in OBSERVED_SIZES])
+    plan = dataclasses.replace(plan, contenders=chosen)
+    cases = [(plan.workload(size, plan.flows[0]), 1) for size in OBSERVED_SIZES]
+    return measure_all(plan, row, cases, companies_take_turns)
 
 
 AGAINST_BYTES = (128, 1082)
@@ -142,7 +136,7 @@ def against(plan, row):
     return measure_all(plan, row, [*((workload, 1) for workload in few + many), (two, 2)])
 
 
-def measure_all(plan, row, cases):
+def measure_all(plan, row, cases, take_turns=None):
     rows = []
     with machine.huge_pages(plan.memory_bytes([workload for workload, _ in cases])) as huge:
         if not huge:
@@ -150,21 +144,15 @@ def measure_all(plan, row, cases):
         for workload, count in cases:
             setting = plan.setting(count, huge)
             case = f"{workload}, {workload.packets_per_flow} packets of each, workers: {count}"
-            rows.append(row(case, functools.partial(measure_case, plan, workload, setting)))
+            measure = functools.partial(measure_case, plan, workload, setting, take_turns or contenders_take_turns)
+            rows.append(row(case, measure))
     return rows
 
 
-def measure_case(plan, workload, setting):
-    """The contenders take turns, so that what disturbs one disturbs all."""
-    runs = {contender.name: [] for contender in plan.contenders}
-    refused = {contender.name: contender.refuses(workload) for contender in plan.contenders}
+def measure_case(plan, workload, setting, take_turns):
     workload.make_captures(plan.maker, plan.directory)
     try:
-        for turn in range(plan.repeats):
-            for contender in plan.contenders:
-                if refused[contender.name] is None:
-                    plan.say(f"{workload}, workers: {len(setting.workers)}, turn {turn + 1}: {contender.name}")
-                    run_or_failure(runs, refused, contender, workload, setting, plan)
+        runs, refused = take_turns(plan, workload, setting)
     finally:
         workload.remove_captures(plan.directory)
     return {
@@ -176,6 +164,53 @@ def measure_case(plan, workload, setting):
         "huge_pages": setting.huge,
         "contenders": {name: summary(runs[name], refused[name]) for name in runs},
     }
+
+
+def contenders_take_turns(plan, workload, setting):
+    """What disturbs one contender disturbs all."""
+    runs = {contender.name: [] for contender in plan.contenders}
+    refused = {contender.name: contender.refuses(workload) for contender in plan.contenders}
+    for turn in range(plan.repeats):
+        for contender in plan.contenders:
+            if refused[contender.name] is None:
+                plan.say(f"{workload}, workers: {len(setting.workers)}, turn {turn + 1}: {contender.name}")
+                run_or_failure(runs, refused, contender, workload, setting, plan)
+    return runs, refused
+
+
+def companies_take_turns(plan, workload, setting):
+    """Each contender is one process in all turns, since two processes differ by more than watching costs."""
+    runs, refused = {}, {}
+    for contender in plan.contenders:
+        plan.say(f"{workload}, turns: {plan.repeats}: {contender.name}")
+        of_contender = {f"{contender.name}{suffix}": [] for suffix in COMPANIES}
+        reason = None
+        try:
+            devices = workload.devices(setting.directory)
+            with contender.forwarding(workload, devices, setting) as running:
+                for turn in range(plan.repeats):
+                    for suffix in rotated(list(COMPANIES), turn):
+                        run_of_turn = run_in(COMPANIES[suffix], running, setting, plan.seconds)
+                        of_contender[f"{contender.name}{suffix}"].append(run_of_turn)
+        except Failed as failure:
+            plan.say(str(failure))
+            reason = str(failure)
+            of_contender = {name: [] for name in of_contender}
+        runs |= of_contender
+        refused |= dict.fromkeys(of_contender, reason)
+    return runs, refused
+
+
+def rotated(items, by):
+    """None comes after the same one in all turns: where the machine becomes slower, it does so for all."""
+    by %= len(items)
+    return items[by:] + items[:by]
+
+
+def run_in(company, running, setting, seconds):
+    with running.beside(company(running, setting.directory), setting):
+        time.sleep(WARM_UP_SECONDS)
+        return running.measure(time.sleep, seconds)
 
 
 def run_or_failure(runs, refused, contender, workload, setting, plan):

@@ -1,5 +1,6 @@
 """The tables that people read."""
 
+import math
 import statistics
 
 from markdown import markdown
@@ -7,6 +8,8 @@ from markdown import markdown
 WIRE_OVERHEAD_BYTES = 24
 # Below this, a worker did not have its core to itself.
 UNDISTURBED = 0.97
+# Of fewer pairs, not even the least and the greatest ratio are an interval of 95%.
+PAIRS_FOR_AN_INTERVAL = 6
 SOURCE = "testpmd-io"
 RATIOS = (
     ("fwd/ovs", "longspan-forwarding", "ovs-dpdk"),
@@ -95,6 +98,9 @@ def against_table(title, rows):
 def paired_table(caption, rows, pairs):
     heads = [*CASE_HEADS, *(head for pair in pairs for head in (*pair, "more"))]
     lines = [[*case_of(row), *(cell for pair in pairs for cell in paired_cells(row, *pair))] for row in rows]
+    pairs_of_row = [len(found["runs"]) for row in rows for found in row["contenders"].values() if "runs" in found]
+    if max(pairs_of_row, default=0) >= PAIRS_FOR_AN_INTERVAL:
+        caption += " with their 95% intervals"
     return "\n\n".join([caption, markdown(heads, lines), *notes(rows)])
 
 
@@ -103,8 +109,21 @@ def paired_cells(row, before, after):
     if not all(found):
         return ["-", "-", "-"]
     times = [[nanos_of(row, run) for run in each["runs"]] for each in found]
-    ratio = statistics.median(now / then for then, now in zip(*times))
-    return [*(shown(statistics.median(each)) for each in times), f"{ratio - 1:+.1%}"]
+    ratios = sorted(now / then for then, now in zip(*times))
+    more = f"{statistics.median(ratios) - 1:+.1%}"
+    if len(ratios) >= PAIRS_FOR_AN_INTERVAL:
+        low, high = interval_of_median(ratios)
+        more += f" ({low - 1:+.1%} to {high - 1:+.1%})"
+    return [*(shown(statistics.median(each)) for each in times), more]
+
+
+def interval_of_median(values):
+    """The narrowest two of the sorted values, as far from the least as from the greatest, between which the median of all
+    that might be measured lies with a probability of 95% or more: each value is above it or below it like a coin."""
+    beyond, outside = 0, 2 / 2 ** len(values)
+    while (outside := outside + 2 * math.comb(len(values), beyond + 1) / 2 ** len(values)) <= 0.05:
+        beyond += 1
+    return values[beyond], values[-1 - beyond]
 
 
 def nanos_on_link(frame_bytes):
