@@ -98,7 +98,7 @@ pub struct Ended {
 }
 
 impl<L: Line> Control<L> {
-    /// Runs until it is asked to end, then drains. Returns the outcome, and the devices, still open.
+    /// Runs until it is asked to end, then drains. Returns the outcome, and the devices, which are still open.
     pub fn run(mut self) -> (Ended, Vec<L>) {
         // Workers assume that links are up, so start from that.
         let mut links = vec![true; self.lines.len()];

@@ -27,9 +27,7 @@ use crate::callers::{ANSWER, Caller, Door, Limits};
 use crate::event::{Event, snapshot};
 use crate::socket_file::{Access, SocketFile, SocketFileError};
 use messages::{Messages, Waits};
-use upstream::{SUFFIX, Upstream, UpstreamError};
-
-pub use upstream::Passage;
+use upstream::{Passage, SUFFIX, Upstream, UpstreamError};
 
 /// The name of the socket.
 const NAME: &str = "dpdk_telemetry.v2";
@@ -71,18 +69,19 @@ impl DpdkTelemetry {
     /// # Errors
     /// [`SocketFileError`] where another process listens there, there is a file that is no socket, or the system refuses.
     pub fn start(directory: &Path, access: Access, events: Sender<Event>) -> Result<Self, SocketFileError> {
-        Self::start_with(LIMITS, directory, access, events)
+        Self::start_with(LIMITS, upstream::WAITS, directory, access, events)
     }
 
     fn start_with(
         limits: Limits,
+        waits: Waits,
         directory: &Path,
         access: Access,
         events: Sender<Event>,
     ) -> Result<Self, SocketFileError> {
         let path = directory.join(NAME);
         let (listener, file) = SocketFile::make(&path, access, messages::listen_at)?;
-        let upstream = Upstream::new(file.beside(&format!("{NAME}{SUFFIX}")));
+        let upstream = Upstream::new(file.beside(&format!("{NAME}{SUFFIX}")), waits);
         let telemetry = Self { file, upstream: upstream.clone() };
         let desk = Desk { events, upstream, patience: limits.answer };
         let door = Door::new("DPDK telemetry", limits.at_once);
@@ -95,7 +94,7 @@ impl DpdkTelemetry {
         Ok(telemetry)
     }
 
-    /// Passes commands on to DPDK until what is returned is dropped. Drop it before any device closes.
+    /// Passes commands on to DPDK until what is returned is dropped. Drop it before any device or pool of DPDK is freed.
     pub fn pass(&self) -> Passage {
         self.upstream.pass()
     }

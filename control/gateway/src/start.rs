@@ -106,7 +106,10 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         crew,
         lines,
         ledger,
-        memory: Box::new(move || buffers.report(resident)),
+        memory: Box::new({
+            let buffers = buffers.clone();
+            move || buffers.report(resident)
+        }),
         events,
         started: unix_time(),
         tsc_hz: clock.0.ticks_per_second(),
@@ -119,7 +122,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     };
     let (ended, lines) = control.run();
     drop(passage);
-    drop((lines, sockets, claims));
+    drop((lines, buffers, sockets, claims));
     Ok(ended)
 }
 

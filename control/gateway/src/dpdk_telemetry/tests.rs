@@ -51,7 +51,7 @@ fn answer_all(events: Receiver<Event>, snapshot: Snapshot) {
 fn serving(limits: Limits) -> (TempDir, DpdkTelemetry, Receiver<Event>) {
     let directory = tempfile::tempdir().unwrap();
     let (sender, events) = channel();
-    let telemetry = DpdkTelemetry::start_with(limits, directory.path(), PRIVATE, sender).unwrap();
+    let telemetry = DpdkTelemetry::start_with(limits, WAITS, directory.path(), PRIVATE, sender).unwrap();
     (directory, telemetry, events)
 }
 

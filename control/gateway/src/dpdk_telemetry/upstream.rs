@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use super::messages::{Messages, Waits, connect_to};
 /// The suffix that DPDK adds to the name of its socket if the first name is taken.
 pub const SUFFIX: &str = ":1";
 /// The time limits of DPDK. A module of a network card is read slowly.
-const WAITS: Waits = Waits { receive: Duration::from_secs(4), send: Duration::from_secs(2) };
+pub const WAITS: Waits = Waits { receive: Duration::from_secs(4), send: Duration::from_secs(2) };
 /// The longest answer, and greeting: `MAX_OUTPUT_LEN` of DPDK 22.11 is 16 KiB.
 const ANSWER_BYTES: usize = 64 << 10;
 
@@ -25,13 +26,24 @@ const ANSWER_BYTES: usize = 64 << 10;
 #[derive(Clone, Debug)]
 pub struct Upstream {
     path: PathBuf,
-    /// Whether commands pass. Each holds the lock until it has its answer.
-    open: Arc<RwLock<bool>>,
+    /// The time limits of DPDK.
+    waits: Waits,
+    gate: Arc<Gate>,
 }
 
-/// Lets commands pass to DPDK until it is dropped, which waits for those that have passed.
+/// Whether commands pass.
+#[derive(Debug, Default)]
+struct Gate {
+    open: AtomicBool,
+    /// Each command that has passed reads it until it has its answer.
+    passing: RwLock<()>,
+}
+
+/// Lets commands pass to DPDK until it is dropped. The drop waits for those that have passed, each for as long as the
+/// time limits of DPDK allow.
 #[derive(Debug)]
-pub struct Passage(Arc<RwLock<bool>>);
+#[must_use]
+pub struct Passage(Arc<Gate>);
 
 /// Why DPDK has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -48,15 +60,15 @@ pub enum UpstreamError {
 }
 
 impl Upstream {
-    /// DPDK's socket at `path`. No command passes yet.
-    pub fn new(path: PathBuf) -> Self {
-        Self { path, open: Arc::default() }
+    /// DPDK's socket at `path`, which has the time limits `waits`. No command passes yet.
+    pub fn new(path: PathBuf, waits: Waits) -> Self {
+        Self { path, waits, gate: Arc::default() }
     }
 
-    /// Lets commands pass. DPDK's handlers take no lock, and crash if the device that they ask closes meanwhile.
+    /// Lets commands pass. DPDK's handlers for devices take no lock, and crash if their device closes meanwhile.
     pub fn pass(&self) -> Passage {
-        set(&self.open, true);
-        Passage(Arc::clone(&self.open))
+        self.gate.open.store(true, Ordering::SeqCst);
+        Passage(Arc::clone(&self.gate))
     }
 
     /// DPDK's answer to `message`, as it is.
@@ -64,13 +76,13 @@ impl Upstream {
     /// # Errors
     /// [`UpstreamError`] where there is none.
     pub fn ask(&self, message: &[u8]) -> Result<Vec<u8>, UpstreamError> {
-        // The lock is also refused to those who come while the passage closes.
-        let open = self.open.try_read().map_err(|_| UpstreamError::Closed)?;
-        if !*open {
+        let _passing = self.gate.passing.try_read().map_err(|_| UpstreamError::Closed)?;
+        // Under the lock, which the passage takes once this is no longer true.
+        if !self.gate.open.load(Ordering::SeqCst) {
             return Err(UpstreamError::Closed);
         }
         let socket = self.connect()?;
-        let messages = Messages::new(&socket, WAITS)?;
+        let messages = Messages::new(&socket, self.waits)?;
         messages.send(message)?;
         Ok(next(&messages)?)
     }
@@ -93,8 +105,8 @@ impl Upstream {
 
     /// A connection to DPDK, which has greeted.
     fn connect(&self) -> Result<OwnedFd, UpstreamError> {
-        let socket = connect_to(&self.path, WAITS)?;
-        let greeting = next(&Messages::new(&socket, WAITS)?)?;
+        let socket = connect_to(&self.path, self.waits)?;
+        let greeting = next(&Messages::new(&socket, self.waits)?)?;
         if is_ours(&greeting) { Ok(socket) } else { Err(UpstreamError::Foreign) }
     }
 
@@ -108,13 +120,9 @@ impl Upstream {
 
 impl Drop for Passage {
     fn drop(&mut self) {
-        set(&self.0, false);
+        self.0.open.store(false, Ordering::SeqCst);
+        drop(self.0.passing.write().unwrap_or_else(PoisonError::into_inner));
     }
-}
-
-/// Waits for commands that have passed.
-fn set(open: &RwLock<bool>, value: bool) {
-    *open.write().unwrap_or_else(PoisonError::into_inner) = value;
 }
 
 /// The next message, which must come.

@@ -1,4 +1,4 @@
-"""Asks DPDK for two open devices by way of a gateway until that is gone: ask_dpdk.py SOCKET
+"""Asks DPDK for two open devices and its pools of frames by way of a gateway until that is gone: ask_dpdk.py SOCKET
 
 An answer says either what it was asked for, or why the gateway has not passed the command on. The null of DPDK alone is a
 failure: DPDK was asked for a device that it had closed."""
@@ -8,7 +8,8 @@ import json
 import socket
 import sys
 
-COMMANDS = [f"/ethdev/{what}" for what in ("stats", "xstats", "info", "link_status")]
+DEVICES = [(f"/ethdev/{what}", f",{device}") for what in ("stats", "xstats", "info", "link_status") for device in (0, 1)]
+COMMANDS = [*DEVICES, ("/mempool/list", "")]
 LONGEST_ANSWER = 1 << 18
 
 
@@ -17,15 +18,15 @@ def main(path):
     client.connect(path)
     client.recv(LONGEST_ANSWER)
     asked = 0
-    for command, device in itertools.cycle(itertools.product(COMMANDS, (0, 1))):
-        client.send(f"{command},{device}".encode())
+    for command, parameters in itertools.cycle(COMMANDS):
+        client.send((command + parameters).encode())
         text = client.recv(LONGEST_ANSWER)
         if not text:
             return
         answer = json.loads(text)
         if answer[command] is None and "error" not in answer:
-            sys.exit(f"{command},{device}: DPDK has no such device")
-        asked += 1
+            sys.exit(f"{command}{parameters}: DPDK has no such device")
+        asked += answer[command] is not None
         if asked == len(COMMANDS):
             print("asked", flush=True)
 
