@@ -1,9 +1,8 @@
-//! Gateways whose memif peer disappears and returns.
+//! Gateways whose memif peer disappears and returns, or stands still.
 
 use crate::configuration::{LOSSLESS, port};
 use crate::lab::{
-    Ended, Flow, Gateway, Host, Lab, Namespace, Receiver, Sender, answers, cores, pauses_sent, ping,
-    wait_until,
+    Ended, Flow, Gateway, Host, Lab, Namespace, Receiver, Sender, answers, cores, pauses, ping, wait_until,
 };
 use crate::{on_the_wire, on_the_wire_with_cores};
 use libtest_mimic::Trial;
@@ -24,7 +23,7 @@ const LINK_BPS: u64 = 1_000_000_000;
 /// The listening and the connecting end of a memif.
 const SERVER: usize = 0;
 const CLIENT: usize = 1;
-/// How often a peer disappears.
+/// How often a peer disappears or stalls.
 const TIMES: u16 = 3;
 
 /// Two gateways connected by a memif, each with two hosts.
@@ -38,7 +37,8 @@ struct Peers {
     gateways: [Option<Gateway>; 2],
 }
 
-/// The configuration of one end, with two ports for hosts. Nothing that comes by the memif is lossless: frames that cannot leave are dropped, and the other end is not paused.
+/// The configuration of one end, with two ports for hosts. Nothing that comes by the memif is lossless: frames that cannot
+/// leave are dropped, and the other end is not paused.
 fn configuration(end: usize, socket: &str) -> String {
     let role = ["server", "client"][end];
     let allowed = cores();
@@ -106,6 +106,14 @@ impl Peers {
         wait_until("frames to pass", || answers(&self.hosts[1], &self.hosts[0]));
     }
 
+    /// Waits until the gateway at `end` has paused its host, or resumed it.
+    fn wait_until_sender_is_paused(&self, end: usize, is_paused: bool) {
+        let gateway = self.gateways[end].as_ref().expect("it runs");
+        wait_until(if is_paused { "a pause" } else { "a resume" }, || {
+            pauses(&gateway.show(), "dc0") == is_paused
+        });
+    }
+
     /// Makes both hosts send to each other until the returned load is ended.
     fn load(&self, lab: &Lab) -> [Sender; 2] {
         let [one, other] = &self.hosts;
@@ -159,23 +167,24 @@ fn peer_stalls(lab: &Lab, stalled: usize) {
     let load = Sender::start(lab, from, to, 250, LINK_BPS, &flow(3, None));
     receiver.wait_for_flow(3, 500);
     for _ in 0..TIMES {
-        let before = pauses_sent(&peers.gateway(stays).show(), "dc0");
         peers.gateway(stalled).stop();
-        wait_until("the sender to be paused", || {
-            pauses_sent(&peers.gateways[stays].as_ref().unwrap().show(), "dc0") > before
-        });
+        peers.wait_until_sender_is_paused(stays, true);
         ping(&peers.hosts[stays], &peers.neighbours[stays], 20);
         peers.gateway(stalled).go_on();
-        peers.wait_for_frames();
+        peers.wait_until_sender_is_paused(stays, false);
     }
     let sent = load.end();
     receiver.wait_for_flow(3, sent.sent[&3]);
     receiver.end().expect_complete(3, &sent);
-    let stayed = peers.take(stays);
+    let stayed = peers.gateways[stays].as_ref().unwrap();
     wait_until("all mbufs to come back", || stayed.mbufs_in_use() == idle_mbufs);
+    let load = Sender::start(lab, &peers.hosts[stays], &peers.hosts[stalled], 250, LINK_BPS, &flow(4, None));
     peers.gateway(stalled).stop();
-    let ended = stayed.end();
-    assert!(ended.status.success(), "it waits for nobody: {}", ended.stderr);
+    peers.wait_until_sender_is_paused(stays, true);
+    let ended = peers.take(stays).end();
+    assert_eq!(ended.status.code(), Some(1), "it ends without the peer: {}", ended.stderr);
+    expect_no_crash(&ended);
+    let _ = load.end();
     peers.gateway(stalled).go_on();
     peers.take(stalled).end();
 }

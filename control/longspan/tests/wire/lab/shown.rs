@@ -9,6 +9,13 @@ pub fn port<'a>(shown: &'a Value, name: &str) -> &'a Value {
     ports.iter().find(|port| port["name"] == name).expect("the port is there")
 }
 
+/// Whether a port pauses its peer in the lossless priority: it has sent an XOFF that no XON has followed yet.
+pub fn pauses(shown: &Value, name: &str) -> bool {
+    let sent = &port(shown, name)["priorities"][usize::from(LOSSLESS.1)]["pauses_sent"];
+    let [xoffs, xons] = ["xoff", "xon"].map(|kind| sent[kind].as_u64().expect("both are counted"));
+    xoffs > xons
+}
+
 /// PFC frames that a port sent for the lossless priority.
 pub fn pauses_sent(shown: &Value, name: &str) -> u64 {
     let pauses = &port(shown, name)["priorities"][usize::from(LOSSLESS.1)]["pauses_sent"];
