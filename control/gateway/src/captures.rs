@@ -88,7 +88,7 @@ impl Captures {
             // A gateway that ends takes its captures along.
             let _ = events.send(Event::EndCapture(number));
         };
-        Ok(CaptureSession { readers, request, end: Box::new(end) })
+        Ok(CaptureSession { buffers: buffers * readers.len(), readers, request, end: Box::new(end) })
     }
 
     /// The ports of a request that is within its limits.

@@ -1,5 +1,6 @@
 //! The ports and priorities that a request names.
 
+use telemetry::NoSuchPort;
 use units::{PortId, Priority};
 
 use crate::socket::Response;
@@ -9,8 +10,14 @@ use crate::socket::Response;
 /// # Errors
 /// The refusal, if there is none.
 pub fn port<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Result<PortId, Response> {
-    let found = (0..).map(PortId).zip(names).find(|(_, known)| *known == name);
-    found.map(|(port, _)| port).ok_or_else(|| Response::InvalidRequest(format!("there is no port {name}")))
+    let names: Vec<_> = names.into_iter().collect();
+    match (0..).map(PortId).zip(&names).find(|(_, known)| **known == name) {
+        Some((port, _)) => Ok(port),
+        None => {
+            let ports = names.into_iter().map(str::to_owned).collect();
+            Err(Response::InvalidRequest(NoSuchPort { name: name.into(), ports }.to_string()))
+        }
+    }
 }
 
 /// The priority with this number.

@@ -8,17 +8,29 @@ use crate::interrupt::Interrupt;
 use gateway::socket::{self, CaptureClass, CaptureLine, CaptureRequest, Lines, Request, Response};
 use replay::capture::{CaptureInterface, PcapngWriter};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use telemetry::table::thousands;
 use units::Nanos;
+
+/// Why a capture has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// At one of its limits, or by a signal.
+    AsAsked,
+    /// The gateway cut it off.
+    CutOff,
+    /// The reader of standard output wants no more.
+    Unread,
+}
 
 /// Captures frames of a running gateway.
 ///
 /// # Errors
-/// [`Failure::Usage`] for control frames that are also data, [`Failure::Ask`] if no gateway answers, [`Failure::Busy`] or [`Failure::Unexpected`] if it refuses, [`Failure::Write`]
-/// if the file cannot be written.
+/// [`Failure::Usage`] for conditions that no frame meets, [`Failure::Ask`] if no gateway answers, [`Failure::Busy`] or
+/// [`Failure::Rejected`] if it refuses, [`Failure::CutOff`] if it ends before the capture does, [`Failure::Write`] if the
+/// file cannot be written.
 pub fn run(args: &CaptureArgs) -> Result<(), Failure> {
-    let interrupt = Interrupt::heard()?;
+    let interrupt = Interrupt::any_heard()?;
     let request = request(args)?;
     let to_screen = args.out.as_os_str() == "-";
     let failed = |running| move |source| Failure::Write { path: args.out.clone(), source, running };
@@ -34,24 +46,72 @@ pub fn run(args: &CaptureArgs) -> Result<(), Failure> {
     let writer = PcapngWriter::new(BufWriter::new(sink), application, &interfaces(args), args.snap.into());
     let mut file =
         CaptureOutput { writer: writer.map_err(failed(true))?, frames: 0, last: Nanos::ZERO, lost: vec![] };
-    while interrupt.flow().is_continue() {
-        let Some(line) = next(&mut lines)? else { break };
-        file.take(line).map_err(failed(true))?;
-    }
+    let ended = match copy(&mut lines, &mut file, &interrupt) {
+        Err(CopyError::File(error)) if to_screen && error.kind() == ErrorKind::BrokenPipe => Ended::Unread,
+        Err(CopyError::File(error)) => return Err(failed(true)(error)),
+        Err(CopyError::Gateway(failure)) => return Err(failure),
+        Ok(ended) => ended,
+    };
     let (frames, lost) = (file.frames, file.lost.iter().sum::<u64>());
-    file.writer.finish(file.last, &file.lost).map_err(failed(true))?;
+    if ended != Ended::Unread {
+        file.writer.finish(file.last, &file.lost).map_err(failed(true))?;
+    }
+    tell(frames, lost, to_screen)?;
+    if ended == Ended::CutOff { Err(Failure::CutOff("capture")) } else { Ok(()) }
+}
+
+/// Why frames cannot be copied.
+enum CopyError {
+    File(io::Error),
+    Gateway(Failure),
+}
+
+impl From<io::Error> for CopyError {
+    fn from(error: io::Error) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<Failure> for CopyError {
+    fn from(failure: Failure) -> Self {
+        Self::Gateway(failure)
+    }
+}
+
+/// Copies frames until the end. A reader gets them as soon as the gateway has no more of them at once.
+fn copy<W: Write>(
+    lines: &mut Lines,
+    file: &mut CaptureOutput<W>,
+    interrupt: &Interrupt,
+) -> Result<Ended, CopyError> {
+    while interrupt.flow().is_continue() {
+        if !lines.has_more() {
+            file.writer.flush()?;
+        }
+        match next(lines)? {
+            Next::Line(CaptureLine::End) => return Ok(Ended::AsAsked),
+            Next::Line(line) => file.take(line)?,
+            Next::Nothing => {}
+            Next::Over => return Ok(Ended::CutOff),
+        }
+    }
+    Ok(Ended::AsAsked)
+}
+
+/// Prints how many frames there are: beside the capture where that is printed.
+fn tell(frames: u64, lost: u64, to_screen: bool) -> Result<(), Failure> {
     if lost > 0 {
         console::complain(&format!(
             "{} matching frames were not captured: the reader was behind",
             thousands(lost)
         ));
     }
+    let text = format!("{} frames captured, {} lost", thousands(frames), thousands(lost));
     match to_screen {
-        true => Ok(()),
-        false => {
-            console::print(&format!("{} frames captured, {} lost\n", thousands(frames), thousands(lost)))
-        }
+        true => console::complain(&text),
+        false => console::print(&(text + "\n"))?,
     }
+    Ok(())
 }
 
 /// The request to the gateway.
@@ -61,6 +121,11 @@ fn request(args: &CaptureArgs) -> Result<CaptureRequest, Failure> {
             "--frames control captures nothing with --priority, --host or --qp: control frames have none of them",
         )
     })?;
+    if args.hosts.len() > 2 || args.hosts.windows(2).any(|pair| pair[0].is_ipv4() != pair[1].is_ipv4()) {
+        return Err(Failure::usage(
+            "a packet has two addresses of one family: give --host at most two of them",
+        ));
+    }
     Ok(CaptureRequest {
         ports: args.ports.clone(),
         received: args.direction != DirectionArg::Sent,
@@ -91,14 +156,22 @@ fn interfaces(args: &CaptureArgs) -> Vec<CaptureInterface> {
     args.ports.iter().flat_map(|port| directions.map(|direction| interface(port, direction))).collect()
 }
 
-/// The next line of the gateway that says something; `Some(None)` where it only says that it is there.
-fn next(lines: &mut Lines) -> Result<Option<Option<CaptureLine>>, Failure> {
-    let Some(line) = lines.next_line()? else { return Ok(None) };
+/// What comes next from the gateway.
+enum Next {
+    Line(CaptureLine),
+    /// It only says that it is there.
+    Nothing,
+    /// The stream is over.
+    Over,
+}
+
+fn next(lines: &mut Lines) -> Result<Next, Failure> {
+    let Some(line) = lines.next_line()? else { return Ok(Next::Over) };
     if line.is_empty() {
-        return Ok(Some(None));
+        return Ok(Next::Nothing);
     }
     let parsed = serde_json::from_str(&line);
-    Ok(Some(Some(parsed.map_err(|error| Failure::Unexpected(format!("{error} in a capture")))?)))
+    Ok(Next::Line(parsed.map_err(|error| Failure::Unexpected(format!("{error} in a capture")))?))
 }
 
 /// The capture so far.
@@ -112,14 +185,14 @@ struct CaptureOutput<W> {
 }
 
 impl<W: Write> CaptureOutput<W> {
-    fn take(&mut self, line: Option<CaptureLine>) -> io::Result<()> {
+    fn take(&mut self, line: CaptureLine) -> io::Result<()> {
         match line {
-            None => Ok(()),
-            Some(CaptureLine::Lost(lost)) => {
+            CaptureLine::End => Ok(()),
+            CaptureLine::Lost(lost) => {
                 self.lost = lost.into_iter().flatten().collect();
                 Ok(())
             }
-            Some(CaptureLine::Frame { at_ns, port, sent, length, data }) => {
+            CaptureLine::Frame { at_ns, port, sent, length, data } => {
                 self.frames += 1;
                 self.last = self.last.max(Nanos(at_ns));
                 let interface = port.saturating_mul(2).saturating_add(sent.into());

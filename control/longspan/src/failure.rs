@@ -116,6 +116,14 @@ pub enum Failure {
     /// The gateway is busy.
     #[error("the gateway is busy, try again: {0}")]
     Busy(String),
+    /// The gateway cannot do what the command line asks for.
+    #[error("{0}")]
+    Rejected(String),
+    /// The gateway ended a stream before its time. What came until then is written.
+    #[error(
+        "the gateway cut the {0} off: it has ended, or nobody read what it wrote for too long; what came until then is written"
+    )]
+    CutOff(&'static str),
     /// The gateway's answer does not match the request.
     #[error("unexpected answer from the gateway: {0}")]
     Unexpected(String),
@@ -174,7 +182,7 @@ impl Failure {
     /// The failure of a request with this response.
     pub fn unexpected(response: &Response) -> Self {
         match response {
-            Response::InvalidRequest(why) => Self::Unexpected(why.clone()),
+            Response::InvalidRequest(why) => Self::Rejected(why.clone()),
             Response::Busy(why) => Self::Busy(why.clone()),
             _ => Self::Unexpected("it may run another version of Longspan".into()),
         }
@@ -196,7 +204,7 @@ impl Failure {
         let is_early = match self {
             #[cfg(feature = "dpdk")]
             Self::Gateway(_) | Self::Ports(_) => true,
-            Self::Usage(_) | Self::Port(_) | Self::Config(_) | Self::Check { .. } => true,
+            Self::Usage(_) | Self::Port(_) | Self::Rejected(_) | Self::Config(_) | Self::Check { .. } => true,
             Self::Start(_) | Self::Refused(_) | Self::Write { running: false, .. } => true,
             _ => false,
         };

@@ -1,8 +1,8 @@
-//! Ctrl-C, and for some commands SIGTERM, which ends a command after it has written its results so far.
+//! Ctrl-C, and for some commands SIGTERM and SIGHUP, which end a command after it has written its results so far.
 
 use crate::failure::Failure;
 use core::ops::ControlFlow;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,16 @@ impl Interrupt {
     /// # Errors
     /// [`Failure::Signal`].
     pub fn heard() -> Result<Self, Failure> {
-        Self::of(&[SIGINT])
+        Self::of(&[SIGINT], &[SIGINT])
+    }
+
+    /// As [`Interrupt::heard`], and SIGTERM and SIGHUP are the same.
+    ///
+    /// # Errors
+    /// [`Failure::Signal`].
+    pub fn any_heard() -> Result<Self, Failure> {
+        let signals = [SIGINT, SIGTERM, SIGHUP];
+        Self::of(&signals, &signals)
     }
 
     /// As [`Interrupt::heard`], and SIGTERM is the same: for a command that never waits for a read.
@@ -24,13 +33,17 @@ impl Interrupt {
     /// # Errors
     /// [`Failure::Signal`].
     pub fn or_termination_heard() -> Result<Self, Failure> {
-        Self::of(&[SIGINT, SIGTERM])
+        // Some batch systems send SIGTERM twice.
+        Self::of(&[SIGINT, SIGTERM], &[SIGINT])
     }
 
-    fn of(signals: &[i32]) -> Result<Self, Failure> {
+    /// Handles `signals`. One of `urgent` that comes second ends the program.
+    fn of(signals: &[i32], urgent: &[i32]) -> Result<Self, Failure> {
         let asked = Arc::new(AtomicBool::new(false));
-        // In this order: a second SIGINT finds the flag set. Not so SIGTERM, which some batch systems send twice.
-        flag::register_conditional_default(SIGINT, asked.clone()).map_err(Failure::Signal)?;
+        // In this order: the second one finds the flag set.
+        for signal in urgent {
+            flag::register_conditional_default(*signal, asked.clone()).map_err(Failure::Signal)?;
+        }
         for signal in signals {
             flag::register(*signal, asked.clone()).map_err(Failure::Signal)?;
         }

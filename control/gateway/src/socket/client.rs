@@ -116,6 +116,11 @@ pub fn listen(path: &Path, request: &Request) -> Result<(Response, Lines), Clien
 }
 
 impl Lines {
+    /// Whether the next line is there already, or part of it.
+    pub fn has_more(&self) -> bool {
+        !self.stream.buffer().is_empty()
+    }
+
     /// The next line without its end; `None` after the last one. Empty lines come several times a second while there is
     /// nothing to say.
     ///

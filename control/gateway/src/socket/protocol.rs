@@ -103,8 +103,10 @@ pub enum CaptureLine {
         data: String,
     },
     /// Frames so far that matched and were not captured, because the reader was behind: received and sent, for each port in
-    /// the order of the request. Comes several times a second, and at the end.
+    /// the order of the request. Comes several times a second, and before the end.
     Lost(Vec<[u64; 2]>),
+    /// The capture has ended at one of its limits. A stream that ends without this line was cut off.
+    End,
 }
 
 /// The response.

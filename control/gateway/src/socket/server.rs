@@ -16,6 +16,10 @@ use std::time::Duration;
 const LIMITS: Limits =
     Limits { at_once: 16, patience: Duration::from_secs(2), request_bytes: 4_096, answer: ANSWER };
 
+/// The time for the reader of a capture to make room: often another program, which may just be starting. Frames are counted
+/// as lost meanwhile.
+const CAPTURE_UNREAD: Duration = Duration::from_secs(10);
+
 /// A listening socket. Dropping it removes its file, if it still exists.
 pub struct Server {
     file: Arc<SocketFile>,
@@ -123,6 +127,7 @@ fn converse(caller: &Caller<UnixStream>, events: &Sender<Event>, limits: Limits)
         }
         Answer::Capture(session) => {
             say(&Response::Streaming)?;
+            let write = |lines: &[u8]| Until::new(stream, CAPTURE_UNREAD).write_all(lines);
             caller.while_it_waits(|| session.write(write))?
         }
     }
@@ -170,7 +175,9 @@ fn wait<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::socket::{ClientError, EventsRequest, ask, find, listen};
+    use crate::socket::{
+        CaptureClass, CaptureLine, CaptureRequest, ClientError, EventsRequest, ask, find, listen,
+    };
     use std::fs;
     use std::io::Read;
     use std::os::unix::fs::PermissionsExt;
@@ -338,6 +345,36 @@ mod tests {
         assert_eq!(gateway.join().unwrap(), request);
         assert_eq!(read.len(), 300);
         assert_eq!(read[7], r#"{"number":7,"at_ns":5,"port":"lh0","kind":"link","up":false}"#);
+    }
+
+    #[test]
+    fn a_capture_at_its_limit_ends_with_a_line_of_its_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let (_server, events) = serving(&path);
+        let gateway = thread::spawn(move || {
+            let Ok(Event::Capture(request, answer)) = events.recv() else { panic!("it wants frames") };
+            let session = CaptureSession { readers: Vec::new(), buffers: 0, request, end: Box::new(|| ()) };
+            answer.send(Ok(session)).unwrap();
+        });
+        let request = CaptureRequest {
+            ports: Vec::new(),
+            received: true,
+            sent: true,
+            class: CaptureClass::All,
+            priorities: Vec::new(),
+            addresses: Vec::new(),
+            queue_pair: None,
+            snap_bytes: 1,
+            for_ns: 1,
+            frames_max: None,
+            bytes_max: None,
+        };
+        let (_, mut lines) = listen(&path, &Request::Capture(request)).unwrap();
+        let read: Vec<_> = core::iter::from_fn(|| lines.next_line().unwrap()).collect();
+        let read: Vec<CaptureLine> = read.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(matches!(read[..], [CaptureLine::Lost(_), CaptureLine::End]), "{read:?}");
+        gateway.join().unwrap();
     }
 
     #[test]

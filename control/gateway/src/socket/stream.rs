@@ -56,6 +56,8 @@ impl Subscription {
 pub struct CaptureSession {
     /// The reader of each port, in the order of the request.
     pub readers: Vec<TapReader>,
+    /// The buffers that the readers have in all.
+    pub buffers: usize,
     /// The ports, conditions and limits of the client.
     pub request: CaptureRequest,
     /// Tells the control thread that it has ended.
@@ -75,7 +77,8 @@ impl Drop for CaptureSession {
 }
 
 impl CaptureSession {
-    /// Writes frames until a limit is reached, or the client has left. `write` takes whole lines.
+    /// Writes frames until a limit is reached, or the client has left. `write` takes whole lines. At the end of the time, the
+    /// frames that wait in buffers are written too.
     pub(super) fn write(mut self, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let start = Instant::now();
         let end = start + Duration::from_nanos(self.request.for_ns);
@@ -96,7 +99,18 @@ impl CaptureSession {
                 next_beat = Instant::now() + HEARTBEAT;
             }
         }
-        write(&self.lost()?)
+        // The worker goes on filling buffers until it is told of the end.
+        left.frames = left.frames.min(self.buffers as u64);
+        loop {
+            let lines = self.take(&mut left)?;
+            if lines.is_empty() {
+                break;
+            }
+            write(&lines)?;
+        }
+        let mut last = self.lost()?;
+        append(&mut last, &CaptureLine::End)?;
+        write(&last)
     }
 
     /// The lines of the next frames.

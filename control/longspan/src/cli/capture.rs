@@ -20,8 +20,8 @@ use units::Interval;
   longspan capture --port dc0 --frames all --host 10.0.17.1 --host 10.0.18.1 --qp 0x118 --out flow.pcapng
   longspan capture --port lh0 --out - | tshark -r -
 
-Exit status: 0 success, also after Ctrl-C, 1 no gateway answered, it refused, or the file cannot be
-written, 2 wrong usage.")]
+Exit status: 0 success, also after Ctrl-C, SIGTERM and SIGHUP, 1 no gateway answered, it was busy or
+ended before the capture did, or the file cannot be written, 2 wrong usage.")]
 pub struct CaptureArgs {
     /// Port whose frames are captured. May be repeated
     #[arg(long = "port", value_name = "NAME", required = true)]
@@ -47,7 +47,7 @@ pub struct CaptureArgs {
     /// Bytes of each frame to capture, 1 to 9216
     #[arg(long, value_name = "BYTES", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=9_216))]
     pub snap: u16,
-    /// Stop after this time, an hour at most
+    /// Stop after this time, an hour (3600s) at most
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = interval)]
     pub duration: Interval,
     /// Stop after this many frames

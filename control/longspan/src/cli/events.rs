@@ -17,7 +17,8 @@ use telemetry::events::KINDS;
   longspan events --last 100 --json | jq 'select(.kind == \"drop\")'
   longspan events --history --port lh0
 
-Exit status: 0 success, 1 no gateway answered or it refused, 2 wrong usage.")]
+Exit status: 0 success, also after Ctrl-C, 1 no gateway answered, it was busy, or it ended while its
+events were followed, 2 wrong usage.")]
 pub struct EventsArgs {
     /// Show the last N events and stop
     #[arg(long, value_name = "N")]

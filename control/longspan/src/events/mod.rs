@@ -8,6 +8,7 @@ use crate::ask;
 use crate::cli::events::EventsArgs;
 use crate::console;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use gateway::socket::{self, EventsRequest, Lines, Request, Response};
 use history::History;
 use serde_json::{Map, Value};
@@ -20,8 +21,10 @@ const PAUSES: [&str; 2] = ["pause", "resume"];
 /// Shows events of a running gateway, or its history of pauses.
 ///
 /// # Errors
-/// [`Failure::Ask`] if no gateway answers, [`Failure::Busy`] or [`Failure::Unexpected`] if it refuses.
+/// [`Failure::Ask`] if no gateway answers, [`Failure::Busy`] or [`Failure::Rejected`] if it refuses, [`Failure::CutOff`] if
+/// it ends while its events are followed.
 pub fn run(args: &EventsArgs) -> Result<(), Failure> {
+    let interrupt = Interrupt::heard()?;
     let (last, follow) = match (args.history, args.last) {
         (true, _) => (usize::MAX, false),
         (false, Some(last)) => (last, args.follow),
@@ -37,7 +40,11 @@ pub fn run(args: &EventsArgs) -> Result<(), Failure> {
     if args.history {
         return show_history(&mut lines, args);
     }
-    while let Some(line) = lines.next_line()? {
+    let mut shown = 0;
+    while interrupt.flow().is_continue() {
+        let Some(line) = lines.next_line()? else {
+            return if follow { Err(Failure::CutOff("events")) } else { tell_if_none(shown) };
+        };
         if line.is_empty() {
             continue;
         }
@@ -45,6 +52,15 @@ pub fn run(args: &EventsArgs) -> Result<(), Failure> {
         if !console::print_line(&text)? {
             break;
         }
+        shown += 1;
+    }
+    Ok(())
+}
+
+/// Says beside the results that there are none.
+fn tell_if_none(shown: usize) -> Result<(), Failure> {
+    if shown == 0 {
+        console::complain(&"no event matches");
     }
     Ok(())
 }
@@ -61,10 +77,10 @@ fn show_history(lines: &mut Lines, args: &EventsArgs) -> Result<(), Failure> {
     for pause in &pauses[shown..] {
         let text = if args.json { pause.json() } else { pause.shown() };
         if !console::print_line(&text)? {
-            break;
+            return Ok(());
         }
     }
-    Ok(())
+    tell_if_none(pauses.len() - shown)
 }
 
 /// The event in a line.

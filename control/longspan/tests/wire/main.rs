@@ -21,6 +21,7 @@ mod privileges;
 mod reload;
 mod shared_cores;
 mod stations;
+mod streams;
 mod top;
 mod traffic;
 
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         shared_cores::tests(),
         traffic::tests(),
         top::tests(),
+        streams::tests(),
     ];
     let conclusion: Conclusion = libtest_mimic::run(&arguments, tests.into_iter().flatten().collect());
     long_haul::print_table();

@@ -99,6 +99,14 @@ impl<W: Write> PcapngWriter<W> {
         self.end()
     }
 
+    /// Gives the sink's reader everything so far.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+
     /// Completes the capture at `at`. `lost` has the frames of each interface that are missing.
     ///
     /// # Errors

@@ -100,6 +100,13 @@ impl Gateway {
         told.collect()
     }
 
+    /// A command of `longspan` that asks it.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = longspan();
+        command.args(arguments).arg("--socket").arg(&self.socket);
+        command
+    }
+
     /// Starts `longspan capture` of the control frames that `port` receives, and waits until it goes on. It ends after
     /// `count` frames.
     pub fn capture(&self, lab: &Lab, port: &str, count: u64, out: &Path) -> Process {
