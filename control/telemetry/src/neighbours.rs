@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use switch::PortInspection;
-use switch::link_agent::{Mismatches, Neighbour};
+use switch::link_agent::{Mismatches, Neighbour, Neighbours};
 use switch::program::PortSettings;
 use units::{Nanos, PrioritySet};
 use wire::lldp::Message;
@@ -91,12 +91,13 @@ impl NeighbourReport {
     /// The neighbours of a port.
     pub(crate) fn of_port(settings: &PortSettings, look: &PortInspection) -> Vec<Self> {
         let (Some(agent), Some(seen)) = (&settings.link_agent, &look.link_agent) else { return Vec::new() };
-        seen.neighbours.iter().map(|it| Self::new(&agent.message, it, look.at)).collect()
+        seen.neighbours.iter().map(|it| Self::new(&agent.message, it, &seen.neighbours, look.at)).collect()
     }
 
-    fn new(ours: &Message, neighbour: &Neighbour, now: Nanos) -> Self {
+    /// `neighbour`, which is one of `all`.
+    fn new(ours: &Message, neighbour: &Neighbour, all: &Neighbours, now: Nanos) -> Self {
         let it = &neighbour.message;
-        let mismatches = Mismatches::between(ours, it).iter();
+        let mismatches = Mismatches::with(ours, neighbour, all).iter();
         Self {
             system: it.system_name.to_string(),
             chassis: it.chassis.chassis_text().to_string(),

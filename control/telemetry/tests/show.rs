@@ -6,7 +6,7 @@ mod common;
 
 use common::{
     assert_golden, gateway, in_crate, snapshot, snapshot_of_bifrostx, snapshot_of_bridge,
-    snapshot_of_credits, snapshot_of_neighbours,
+    snapshot_of_credits, snapshot_of_neighbours, snapshot_of_neighbours_called,
 };
 use switch::figure::LISTS;
 use telemetry::{Snapshot, View, of_port, render};
@@ -89,6 +89,17 @@ fn a_neighbour_is_shown_with_each_difference_and_what_it_has_negotiated() {
     assert!(docs.contains(&format!("```text\n{}\n```\n", page.trim_end())), "{page}");
     let json = serde_json::to_string(&snapshot).unwrap();
     assert_eq!(serde_json::from_str::<Snapshot>(&json).unwrap(), snapshot);
+}
+
+#[test]
+fn each_of_several_neighbours_that_speak_dcbx_has_a_row_of_that_and_does_not_agree() {
+    let page =
+        |ports: &[&str]| render(&snapshot_of_neighbours_called(ports), View::Neighbours, None).unwrap();
+    let rows = |page: &str| page.lines().filter(|it| it.contains("several_neighbours")).count();
+    assert_eq!(rows(&page(&["Ethernet0"])), 0);
+    assert_eq!(rows(&page(&["Ethernet0", "Ethernet4"])), 2, "{}", page(&["Ethernet0", "Ethernet4"]));
+    let snapshot = snapshot_of_neighbours_called(&["Ethernet0", "Ethernet4"]);
+    assert!(snapshot.ports[1].neighbours.iter().all(|it| !it.mismatches.is_empty()));
 }
 
 #[test]

@@ -499,8 +499,13 @@ fn negotiated(gateway: &Gateway) -> Option<NegotiatedReport> {
     (!gateway.willing(LH0).is_empty()).then_some(report)
 }
 
-/// A gateway whose port lh0 has a neighbour that differs in all that a mismatch can be.
+/// A gateway whose port lh0 has a neighbour that differs in all that the settings of one neighbour can.
 pub fn snapshot_of_neighbours() -> Snapshot {
+    snapshot_of_neighbours_called(&["Ethernet0"])
+}
+
+/// The same with such a neighbour at each of these ports, all of which speak DCBX.
+pub fn snapshot_of_neighbours_called(ports: &[&str]) -> Snapshot {
     let text = "[gateway]\nname = \"near\"\n[buffer]\nshared = \"8MiB\"\n[[port]]\nname = \"dc0\"\nrate = \"1G\"\n\
                 [[port]]\nname = \"lh0\"\nrate = \"1G\"\nmtu = 1500\ndistance = \"1km\"\nlossless = [{ priorities = [3, 4] }]\n\
                 [port.lldp]\nroce = 3\nwilling = [4]\n";
@@ -512,22 +517,24 @@ pub fn snapshot_of_neighbours() -> Snapshot {
         protocol: 4_791,
         priority: Priority::from_low_bits(5),
     };
-    let neighbour = lldp::Message {
-        chassis: lldp::Id::of_chassis(MacAddress([2, 0, 0, 0, 9, 2])),
-        port: lldp::Id::of_port("Ethernet0"),
-        ttl_seconds: 120,
-        system_name: lldp::Octets::new(b"far\n"),
-        management: Some(Ipv4Addr::new(192, 0, 2, 9).into()),
-        max_frame: Some(9_216),
-        ets: Some(lldp::Ets::default()),
-        ets_recommendation: None,
-        pfc: Some(lldp::Pfc { willing: false, macsec_bypass: false, capability: 1, enabled }),
-        applications: [roce].into_iter().collect(),
-    };
-    let mut bytes = vec![0; lldp::LONGEST_EMITTED];
-    let length = neighbour.emit(MacAddress([2, 0, 0, 0, 9, 2]), &mut bytes).unwrap();
-    bytes.truncate(length);
-    shard.ingress(START, LH0, &mut vec![pool.frame(&bytes, length as u32)], &mut ());
+    for name in ports {
+        let neighbour = lldp::Message {
+            chassis: lldp::Id::of_chassis(MacAddress([2, 0, 0, 0, 9, 2])),
+            port: lldp::Id::of_port(name),
+            ttl_seconds: 120,
+            system_name: lldp::Octets::new(b"far\n"),
+            management: Some(Ipv4Addr::new(192, 0, 2, 9).into()),
+            max_frame: Some(9_216),
+            ets: Some(lldp::Ets::default()),
+            ets_recommendation: None,
+            pfc: Some(lldp::Pfc { willing: false, macsec_bypass: false, capability: 1, enabled }),
+            applications: [roce].into_iter().collect(),
+        };
+        let mut bytes = vec![0; lldp::LONGEST_EMITTED];
+        let length = neighbour.emit(MacAddress([2, 0, 0, 0, 9, 2]), &mut bytes).unwrap();
+        bytes.truncate(length);
+        shard.ingress(START, LH0, &mut vec![pool.frame(&bytes, length as u32)], &mut ());
+    }
     snapshot_of(&gateway, &shard, START + Interval::from_secs(7))
 }
 

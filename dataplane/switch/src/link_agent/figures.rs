@@ -59,6 +59,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
                 Figure::gauge(Mismatch::SeveralNeighbours.name(), |it| {
                     found(it, Mismatch::SeveralNeighbours)
                 }),
+                Figure::gauge(Mismatch::SameChassis.name(), |it| found(it, Mismatch::SameChassis)),
             ],
         },
     ],
@@ -76,6 +77,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
                     ("ets", "mismatch.ets", &[]),
                     ("application", "mismatch.application", &[]),
                     ("several_neighbours", "mismatch.several_neighbours", &[]),
+                    ("same_chassis", "mismatch.same_chassis", &[]),
                 ],
             ),
         },

@@ -1,6 +1,6 @@
 //! Where the two ends of a link are set differently.
 
-use super::neighbours::Neighbours;
+use super::neighbours::{Neighbour, Neighbours};
 use core::fmt;
 use units::{Priority, PrioritySet};
 use wire::lldp::{Ets, Message, Selection};
@@ -24,17 +24,20 @@ pub enum Mismatch {
     Application,
     /// More than one neighbour speaks DCBX: nobody can tell which one is the other end.
     SeveralNeighbours,
+    /// The neighbour has the chassis ID of this end, so that nobody can tell the two apart.
+    SameChassis,
 }
 
 impl Mismatch {
     /// All kinds.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::PfcPriorities,
         Self::PfcCapability,
         Self::MaxFrame,
         Self::Ets,
         Self::Application,
         Self::SeveralNeighbours,
+        Self::SameChassis,
     ];
 
     /// Its name; stable.
@@ -46,6 +49,7 @@ impl Mismatch {
             Self::Ets => "ets",
             Self::Application => "application",
             Self::SeveralNeighbours => "several_neighbours",
+            Self::SameChassis => "same_chassis",
         }
     }
 
@@ -74,18 +78,30 @@ impl Mismatches {
         note(Mismatch::Ets, ets.map(|(ours, theirs)| differ(&ours, &theirs)));
         let priorities = ours.applications.of_udp(UDP_PORT).zip(theirs.applications.of_udp(UDP_PORT));
         note(Mismatch::Application, priorities.map(|(ours, theirs)| ours != theirs));
+        found.note(Mismatch::SameChassis, ours.chassis == theirs.chassis);
+        found
+    }
+
+    /// The differences between `ours` and `neighbour`, which is one of `all`: those between the two, and whether others speak
+    /// DCBX as it does.
+    pub fn with(ours: &Message, neighbour: &Neighbour, all: &Neighbours) -> Self {
+        let speaks = |it: &Neighbour| it.message.pfc.is_some();
+        let mut found = Self::between(ours, &neighbour.message);
+        let several = speaks(neighbour) && all.iter().filter(|it| speaks(it)).count() > 1;
+        found.note(Mismatch::SeveralNeighbours, several);
         found
     }
 
     /// The differences between `ours` and all of `neighbours`.
     pub fn among(ours: &Message, neighbours: &Neighbours) -> Self {
-        let each = neighbours.iter().map(|it| Self::between(ours, &it.message));
-        let mut found = Self(each.fold(0, |all, it| all | it.0));
-        found.note(
-            Mismatch::SeveralNeighbours,
-            neighbours.iter().filter(|it| it.message.pfc.is_some()).count() > 1,
-        );
-        found
+        let each = neighbours.iter().map(|it| Self::with(ours, it, neighbours));
+        Self(each.fold(0, |all, it| all | it.0))
+    }
+
+    /// Those of them that `others` does not have.
+    #[must_use]
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
     }
 
     /// Whether it has `mismatch`.
@@ -159,6 +175,7 @@ impl fmt::Display for Sides {
                 write!(out, "RoCEv2 in priority {} here, in priority {} there", of(ours), of(theirs))
             }
             Mismatch::SeveralNeighbours => write!(out, "several neighbours speak DCBX"),
+            Mismatch::SameChassis => write!(out, "chassis {} here and there", ours.chassis.chassis_text()),
         }
     }
 }

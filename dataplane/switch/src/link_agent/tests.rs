@@ -6,6 +6,7 @@ use units::{Priority, PrioritySet};
 use wire::ethernet::HEADER_LEN;
 use wire::lldp::{Application, Ets, Id, LONGEST_EMITTED, Octets, Pfc, Selection, Selector};
 
+const HERE: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 const THERE: MacAddress = MacAddress([2, 0, 0, 0, 9, 9]);
 const SECOND: Interval = Interval::from_secs(1);
 const START: Nanos = Nanos(5_000_000_000);
@@ -206,11 +207,17 @@ fn ours() -> Message {
         priority: Priority::from_low_bits(priority),
     };
     Message {
+        chassis: Id::of_chassis(HERE),
         max_frame: Some(1_522),
         ets: Some(ets),
         applications: [roce(3)].into_iter().collect(),
         ..message("here", 120)
     }
+}
+
+/// That of a neighbour that is set as we are.
+fn theirs() -> Message {
+    Message { chassis: Id::of_chassis(THERE), ..ours() }
 }
 
 fn found(theirs: &Message) -> Vec<(&'static str, String)> {
@@ -223,26 +230,26 @@ fn each_difference_is_found_and_told_with_both_sides() {
     let pfc =
         |bits, capability| Some(Pfc { capability, enabled: PrioritySet::from_bits(bits), ..Pfc::default() });
     let told = |theirs: &Message, name, text: &str| assert_eq!(found(theirs), [(name, text.to_owned())]);
-    assert_eq!(found(&ours()), []);
+    assert_eq!(found(&theirs()), []);
     told(
-        &Message { pfc: pfc(0b11_0000, 8), ..ours() },
+        &Message { pfc: pfc(0b11_0000, 8), ..theirs() },
         "pfc_priorities",
         "PFC for priority 3 here, for priorities 4, 5 there",
     );
     told(
-        &Message { pfc: pfc(0b1000, 0), ..ours() },
+        &Message { pfc: pfc(0b1000, 0), ..theirs() },
         "pfc_capability",
         "PFC for priority 3 here, for 0 traffic classes at most there",
     );
     told(
-        &Message { max_frame: Some(9_216), ..ours() },
+        &Message { max_frame: Some(9_216), ..theirs() },
         "max_frame",
         "frames of 1522 bytes here, of 9216 bytes there",
     );
     let mut ets = ours().ets.unwrap();
     ets.bandwidths[3] = 50;
     told(
-        &Message { ets: Some(ets), ..ours() },
+        &Message { ets: Some(ets), ..theirs() },
         "ets",
         "0:40% 1:strict 2:strict 3:60% 4:strict 5:strict 6:strict 7:strict here, \
          0:40% 1:strict 2:strict 3:50% 4:strict 5:strict 6:strict 7:strict there",
@@ -250,7 +257,7 @@ fn each_difference_is_found_and_told_with_both_sides() {
     let roce =
         Application { selector: Selector::ANY_PORT, protocol: 4_791, priority: Priority::from_low_bits(5) };
     told(
-        &Message { applications: [roce].into_iter().collect(), ..ours() },
+        &Message { applications: [roce].into_iter().collect(), ..theirs() },
         "application",
         "RoCEv2 in priority 3 here, in priority 5 there",
     );
@@ -259,13 +266,30 @@ fn each_difference_is_found_and_told_with_both_sides() {
 #[test]
 fn devices_that_count_a_frame_differently_and_ends_that_say_nothing_agree() {
     for max_frame in [1_514, 1_518, 1_530] {
-        assert_eq!(found(&Message { max_frame: Some(max_frame), ..ours() }), []);
+        assert_eq!(found(&Message { max_frame: Some(max_frame), ..theirs() }), []);
     }
     assert_eq!(found(&Message::default()), []);
     let mut ets = ours().ets.unwrap();
     // Two strict classes, one behind the other.
     (ets.classes[1], ets.bandwidths[7]) = (2, 9);
-    assert_eq!(found(&Message { ets: Some(ets), ..ours() }), []);
+    assert_eq!(found(&Message { ets: Some(ets), ..theirs() }), []);
+}
+
+#[test]
+fn a_neighbour_with_our_chassis_is_a_mismatch_whatever_its_port() {
+    let twin = Message { port: Id::of_port("another"), ..ours() };
+    assert_eq!(found(&twin), [("same_chassis", "chassis 02:00:00:00:00:01 here and there".to_owned())]);
+}
+
+#[test]
+fn each_neighbour_that_speaks_dcbx_beside_another_has_the_mismatch_of_several() {
+    let mut bench = Bench::new();
+    bench.hear(&message("a", 120));
+    bench.hear(&Message { pfc: None, ..message("b", 120) });
+    bench.hear(&message("c", 120));
+    let all = bench.report().neighbours;
+    let has = |it: &Neighbour| Mismatches::with(&ours(), it, &all).contains(Mismatch::SeveralNeighbours);
+    assert_eq!(all.iter().map(has).collect::<Vec<_>>(), [true, false, true]);
 }
 
 #[test]
