@@ -27,12 +27,48 @@ use crate::look::Looks;
 use crate::socket::{Request, Response};
 use crate::{notify, reload};
 
-/// The reason of a change that a reload makes.
-const RELOAD: &str = "reload";
 /// The interval of checks of workers and links.
 const WATCH: Duration = Duration::from_millis(20);
 /// The interval of checks whether a drain has finished.
 const DRAIN_LOOK: Duration = Duration::from_millis(2);
+
+/// Why headroom is another than before. A later one stands for all before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reason {
+    Dcbx,
+    LinkDelay,
+    Lateness,
+    Reload,
+}
+
+impl Reason {
+    /// That of a change while no file was loaded, whether or not a worker was later than covered or a link was measured
+    /// anew. Only a neighbour is left if neither was.
+    fn of(is_late: bool, is_measured: bool) -> Self {
+        match (is_late, is_measured) {
+            (true, _) => Self::Lateness,
+            (false, true) => Self::LinkDelay,
+            (false, false) => Self::Dcbx,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Dcbx => "dcbx",
+            Self::LinkDelay => "link_delay",
+            Self::Lateness => "lateness",
+            Self::Reload => "reload",
+        }
+    }
+}
+
+/// A configuration with less in its shared pool, which waits until the frames there fit.
+pub struct Widening {
+    gateway: Gateway,
+    /// The late ports it is for.
+    late: Vec<Late>,
+    reason: Reason,
+}
 
 /// A running gateway.
 pub struct Control<L> {
@@ -51,9 +87,8 @@ pub struct Control<L> {
     pub link_delays: LinkDelays,
     /// The neighbours of ports, and what they have changed.
     pub link_agents: LinkAgents,
-    /// A pending configuration, and the late ports it is for. It waits until the frames in the shared pool
-    /// fit its smaller pool.
-    pub widening: Option<(Gateway, Vec<Late>)>,
+    /// A pending configuration.
+    pub widening: Option<Widening>,
     /// The seed drawn at the start, if the file has none.
     pub drawn_seed: Option<u64>,
     /// The key of the tables, drawn at the start.
@@ -167,7 +202,7 @@ impl<L: Line> Control<L> {
                     self.configured = successor.gateway;
                     self.widening = None;
                     let wider = self.wanted();
-                    self.put_in_force(wider, RELOAD);
+                    self.put_in_force(wider, Reason::Reload);
                     successor.changes
                 },
             );
@@ -185,7 +220,7 @@ impl<L: Line> Control<L> {
     }
 
     /// Makes all workers change to `gateway`, for this `reason`.
-    fn put_in_force(&mut self, gateway: Gateway, reason: &'static str) {
+    fn put_in_force(&mut self, gateway: Gateway, reason: Reason) {
         for core in self.crew.install(&gateway.program, &self.gateway.program) {
             tracing::warn!(
                 "the worker on core {core} is stalled and will apply the configuration when it resumes"
@@ -194,10 +229,13 @@ impl<L: Line> Control<L> {
         self.crew.promise(&gateway);
         let before = core::mem::replace(&mut self.gateway, gateway);
         self.note_headroom(&before, reason);
+        for (port, what) in self.link_agents.tell_negotiated(&self.configured, &self.gateway) {
+            self.journal.note(unix_time(), Some(port), None, what);
+        }
     }
 
     /// Notes the groups whose headroom was another in `before`.
-    fn note_headroom(&mut self, before: &Gateway, reason: &'static str) {
+    fn note_headroom(&mut self, before: &Gateway, reason: Reason) {
         let now = unix_time();
         let ports = before.program.settings().ports.iter().zip(&self.gateway.program.settings().ports);
         for (port, (before, after)) in (0..).map(PortId).zip(ports) {
@@ -209,9 +247,9 @@ impl<L: Line> Control<L> {
                 // Beside a reload, nothing else makes a priority lossy or lossless.
                 let is_negotiated =
                     before.lossless().contains(priority) != after.lossless().contains(priority);
-                let reason = if is_negotiated && reason != RELOAD { "dcbx" } else { reason };
+                let reason = if is_negotiated && reason != Reason::Reload { Reason::Dcbx } else { reason };
                 if from_bytes != to_bytes {
-                    let what = What::HeadroomMoved { reason, from_bytes, to_bytes };
+                    let what = What::HeadroomMoved { reason: reason.name(), from_bytes, to_bytes };
                     self.journal.note(now, Some(port), Some(priority), what);
                 }
             }
@@ -243,15 +281,19 @@ impl<L: Line> Control<L> {
         let mut late = self.lateness.look(&self.crew.members, &self.gateway, stall);
         let changes = self.see_link_delays();
         let negotiated = self.see_neighbours();
-        if self.lateness.is_raised() || !changes.is_empty() || negotiated {
+        let (is_late, is_measured) = (self.lateness.is_raised(), !changes.is_empty());
+        if is_late || is_measured || negotiated {
+            let mut reason = Reason::of(is_late, is_measured);
             let wider = self.wanted();
             self.link_delays.tell(&changes, &wider, Instant::now());
             if wider.program.settings() != self.gateway.program.settings() {
                 // Shrink the shared pool first. Its frames keep their room until they have left.
-                self.put_in_force(self.gateway.with_shared_pool_of(&wider), reason_of(&late));
-                let waiting = self.widening.take().into_iter().flat_map(|(_, late)| late);
-                late.extend(waiting);
-                self.widening = Some((wider, late));
+                self.put_in_force(self.gateway.with_shared_pool_of(&wider), reason);
+                if let Some(waiting) = self.widening.take() {
+                    late.extend(waiting.late);
+                    reason = reason.max(waiting.reason);
+                }
+                self.widening = Some(Widening { gateway: wider, late, reason });
                 return self.widen();
             }
         }
@@ -304,7 +346,7 @@ impl<L: Line> Control<L> {
 
     /// Completes a widening once the frames in the shared pool fit its new size.
     fn widen(&mut self) {
-        let Some((wider, _)) = &self.widening else { return };
+        let Some(Widening { gateway: wider, .. }) = &self.widening else { return };
         let will_have = wider.program.settings().buffer.shared;
         // Each port's inspection includes its shard's pools, so one port per shard is enough.
         let seen = self.crew.inspect();
@@ -314,8 +356,8 @@ impl<L: Line> Control<L> {
         if held.is_none_or(|held| held > will_have) {
             return;
         }
-        if let Some((wider, late)) = self.widening.take() {
-            self.put_in_force(wider, reason_of(&late));
+        if let Some(Widening { gateway, late, reason }) = self.widening.take() {
+            self.put_in_force(gateway, reason);
             self.lateness.tell(&late, &self.gateway, Instant::now());
         }
     }
@@ -393,11 +435,6 @@ impl<L: Line> Control<L> {
         let queues = |port| Priority::all().map(move |priority| (port, priority));
         ports.flat_map(queues).map(|(port, priority)| self.ledger.egress_queue(port, priority).frames).sum()
     }
-}
-
-/// Why a configuration has more headroom or less than its file, if these ports are late.
-fn reason_of(late: &[Late]) -> &'static str {
-    if late.is_empty() { "link_delay" } else { "lateness" }
 }
 
 /// The current Unix time; zero if the system clock is before 1970.

@@ -8,7 +8,8 @@ use core::time::Duration;
 use std::time::Instant;
 
 use config::Gateway;
-use switch::link_agent::{LinkAgentReport, Mismatches, Neighbour};
+use switch::link_agent::{LinkAgentReport, Mismatch, Mismatches, Neighbour};
+use telemetry::events::What;
 use telemetry::{NegotiatedReport, numbers};
 use units::{PortId, PrioritySet};
 
@@ -36,10 +37,6 @@ enum Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |priorities: PrioritySet| {
-            let numbers: Vec<_> = priorities.iter().map(|it| it.to_string()).collect();
-            numbers.join(", ")
-        };
         match self {
             Self::NoMemory(them) => {
                 write!(out, "the file reserves no memory for lossless priority {}", list(*them))
@@ -61,6 +58,10 @@ type Wish = Result<Option<PrioritySet>, Refusal>;
 struct OfPort {
     /// The PFC that a neighbour has negotiated; `None` for that of the file.
     enabled: Option<PrioritySet>,
+    /// The neighbour that has negotiated it.
+    negotiated_by: Option<String>,
+    /// The priorities of the file that were off when that was told last.
+    told_off: PrioritySet,
     /// The PFC that a neighbour asks for now, and since when.
     wish: Option<(Wish, Instant)>,
     /// The last change of `enabled`.
@@ -107,7 +108,11 @@ impl LinkAgents {
             }
             let Some(heard) = heard else { continue };
             let wish = judge(heard, port, configured);
-            changes |= it.follow(wish, now);
+            if it.follow(wish, now) {
+                let speaking = heard.neighbours.iter().find(|it| it.message.pfc.is_some());
+                it.negotiated_by = speaking.filter(|_| it.enabled.is_some()).map(name);
+                changes = true;
+            }
         }
         changes
     }
@@ -126,6 +131,31 @@ impl LinkAgents {
         gateway
     }
 
+    /// Logs where `gateway`, which is in force now, has PFC for other priorities of `configured` than when this was called last.
+    /// Returns the event of each such port.
+    pub fn tell_negotiated(&mut self, configured: &Gateway, gateway: &Gateway) -> Vec<(PortId, What)> {
+        let mut told = Vec::new();
+        for (port, it) in (0..).map(PortId).zip(&mut self.ports) {
+            let (file, now) =
+                (configured.program.port(port).lossless(), gateway.program.port(port).lossless());
+            let off = file.difference(now);
+            if core::mem::replace(&mut it.told_off, off) == off {
+                continue;
+            }
+            let (text, neighbour) =
+                (negotiated(off, now, it.negotiated_by.as_deref()), it.negotiated_by.clone());
+            match off.is_empty() {
+                true => tracing::info!("port {}: {text}", gateway.program.port(port).name),
+                false => tracing::warn!("port {}: {text}", gateway.program.port(port).name),
+            }
+            told.push((
+                port,
+                What::Negotiated { enabled: numbers(now), configured: numbers(file), neighbour },
+            ));
+        }
+        told
+    }
+
     /// Logs who is there, and differences between `gateway` and what was `heard`, those that last once per `control.repeat`.
     /// Returns what it logged of differences, for each port; nothing where there are none any more.
     pub fn tell(
@@ -141,13 +171,13 @@ impl LinkAgents {
             if let (Some(heard), Some(agent)) = (heard, &settings.link_agent) {
                 it.tell_names(heard, &settings.name, now);
                 let found = Mismatches::among(&agent.message, &heard.neighbours);
-                if it.is_to_tell(found, repeat, now) {
+                if let Some(over) = it.to_tell(found, repeat, now) {
                     let lines = differences(found, heard, gateway, port);
                     for line in &lines {
                         tracing::warn!("port {}: {line}", settings.name);
                     }
-                    if lines.is_empty() {
-                        tracing::info!("port {}: the two ends of the link no longer differ", settings.name);
+                    if let Some(line) = no_longer(over, found) {
+                        tracing::info!("port {}: {line}", settings.name);
                     }
                     told.push((port, lines));
                 }
@@ -161,6 +191,7 @@ impl LinkAgents {
         let report = |(port, it): (PortId, &OfPort)| {
             (!configured.willing(port).is_empty()).then(|| NegotiatedReport {
                 enabled: numbers(gateway.program.port(port).lossless()),
+                configured: numbers(configured.program.port(port).lossless()),
                 applied: it.applied,
                 refused: it.refused,
                 refusal: it.refusal.map(|refusal| refusal.to_string()),
@@ -212,8 +243,8 @@ impl OfPort {
         self.named = Some((names, now));
     }
 
-    /// Whether `found` is to be told, and notes that it was.
-    fn is_to_tell(&mut self, found: Mismatches, repeat: Duration, now: Instant) -> bool {
+    /// If `found` is to be told, notes that it was. Returns what was told before and is over.
+    fn to_tell(&mut self, found: Mismatches, repeat: Duration, now: Instant) -> Option<Mismatches> {
         let is_to_tell = match self.told {
             None => found != Mismatches::default(),
             Some((before, at)) if before == found => {
@@ -221,10 +252,11 @@ impl OfPort {
             }
             Some((_, at)) => now.duration_since(at) >= QUIET,
         };
-        if is_to_tell {
-            self.told = Some((found, now));
+        if !is_to_tell {
+            return None;
         }
-        is_to_tell
+        let before = self.told.replace((found, now)).unzip().0.unwrap_or_default();
+        Some(before.without(found))
     }
 }
 
@@ -236,8 +268,9 @@ fn judge(heard: &LinkAgentReport, port: PortId, configured: &Gateway) -> Wish {
     if speaking.next().is_some() {
         return Err(Refusal::SeveralNeighbours);
     }
-    // Of two willing ends, the one with the lower address is followed (IEEE 802.1Q clause D.4.3).
-    if theirs.willing && configured.program.port(port).mac < neighbour.source {
+    // Of two willing ends, the one with the lower address is followed (IEEE 802.1Q clause D.4.3). If both have the same one,
+    // neither follows, or they would exchange their configurations for ever.
+    if theirs.willing && configured.program.port(port).mac <= neighbour.source {
         return Ok(None);
     }
     refusal(theirs.enabled, port, configured).map_or(Ok(Some(theirs.enabled)), Err)
@@ -263,16 +296,48 @@ fn differences(found: Mismatches, heard: &LinkAgentReport, gateway: &Gateway, po
     for mismatch in found.iter() {
         let differs = |it: &&Neighbour| Mismatches::between(&agent.message, &it.message).contains(mismatch);
         match heard.neighbours.iter().find(differs) {
-            Some(it) => lines.push(format!(
-                "the neighbour {} differs ({}): {}",
-                name(it),
-                mismatch.name(),
-                mismatch.sides(&agent.message, &it.message)
-            )),
+            Some(it) => {
+                let (name, sides) = (name(it), mismatch.sides(&agent.message, &it.message));
+                let verb = match mismatch {
+                    Mismatch::SameChassis => "has the identity of this gateway",
+                    _ => "differs",
+                };
+                lines.push(format!("the neighbour {name} {verb} ({}): {sides}", mismatch.name()));
+            }
             None => lines.push(mismatch.sides(&agent.message, &agent.message).to_string()),
         }
     }
     lines
+}
+
+/// What is `over`, while what was `found` lasts; `None` if nothing is.
+fn no_longer(over: Mismatches, found: Mismatches) -> Option<String> {
+    let names: Vec<_> = over.iter().map(Mismatch::name).collect();
+    match (names.is_empty(), found == Mismatches::default()) {
+        (true, _) => None,
+        (_, true) => Some("the two ends of the link no longer differ".into()),
+        _ => Some(format!("the two ends of the link no longer differ in {}", names.join(", "))),
+    }
+}
+
+/// The PFC of a port of which `neighbour` has turned these priorities `off`, while those that are `now` lossless have it.
+fn negotiated(off: PrioritySet, now: PrioritySet, neighbour: Option<&str>) -> String {
+    if off.is_empty() {
+        return format!("PFC is for priority {} again, as in the file", list(now));
+    }
+    let left = if now.is_empty() { "none".into() } else { list(now) };
+    format!(
+        "PFC is off for priority {}, which is lossy now, and on for {left}: the neighbour {} asks for that, and \
+         port.lldp.willing lets it",
+        list(off),
+        neighbour.unwrap_or("on the link")
+    )
+}
+
+/// The numbers of `priorities`.
+fn list(priorities: PrioritySet) -> String {
+    let numbers: Vec<_> = priorities.iter().map(|it| it.to_string()).collect();
+    numbers.join(", ")
 }
 
 /// A neighbour, in printable ASCII.

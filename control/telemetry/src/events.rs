@@ -76,6 +76,8 @@ kinds! {
     Link = "link" { up: bool }
     /// The two ends of a link are set differently, or no longer
     Neighbour = "neighbour" { mismatches: Vec<String> }
+    /// A neighbour turned PFC of priorities off or on again
+    Negotiated = "negotiated" { enabled: Vec<u8>, configured: Vec<u8>, neighbour: Option<String> }
     /// A reload was applied or refused
     Reload = "reload" { applied: bool, lines: Vec<String> }
     /// Events found no room, on a core or on the way to this reader

@@ -79,6 +79,9 @@ pub struct MismatchReport {
 pub struct NegotiatedReport {
     /// The priorities that have PFC now.
     pub enabled: Vec<u8>,
+    /// Those that have it by the file; empty if the gateway is of an older version.
+    #[serde(default)]
+    pub configured: Vec<u8>,
     /// How often a configuration of the neighbour was applied, or ceased to be.
     pub applied: u64,
     /// How often one was refused.
@@ -133,6 +136,13 @@ impl NeighbourReport {
     /// The name that people know it by: that of its system, or its chassis.
     pub fn name(&self) -> &str {
         if self.system.is_empty() { &self.chassis } else { &self.system }
+    }
+}
+
+impl NegotiatedReport {
+    /// Whether a neighbour has turned off `priority`, which is lossless by the file.
+    pub fn turned_off(&self, priority: u8) -> bool {
+        self.configured.contains(&priority) && !self.enabled.contains(&priority)
     }
 }
 

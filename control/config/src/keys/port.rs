@@ -65,7 +65,7 @@ table! {
         /// A `[profile.port.NAME]`
         profile: At<String>, own;
         /// The address that the port speaks from and receives routed frames at; not a group address
-        mac: At<MacAddress>, auto("`02:00:00:00:00:01` for the first port, and so on"), own;
+        mac: At<MacAddress>, auto("`02:00:00:00:00:01` for the first port, and so on, at [every gateway](link-agent.md#two-gateways)"), own;
         /// The gateway's own addresses on this port, each once in the file: it answers ARP, neighbour solicitations and echo requests for them
         addresses: List<IpNet>, auto("none"), own;
         /// Longest packet in a frame. The longest frame is 18 bytes more: header and one VLAN tag

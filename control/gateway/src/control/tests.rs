@@ -1,5 +1,6 @@
 //! Tests of the control thread with real workers and devices in memory.
 
+mod link_agent;
 mod link_delay;
 mod observers;
 
@@ -129,13 +130,24 @@ impl Running {
 
     /// Like [`Self::start_with`], with this link behind the second port.
     fn start_on(file: &str, takes: bool, link: Option<PeerDelayLink>) -> Self {
+        Self::start_knowing(file, takes, link, vec![2; 64], LinkAgents::new(2))
+    }
+
+    /// Like [`Self::start_on`], with this frame for the first port, by a control thread that knows this of neighbours.
+    fn start_knowing(
+        file: &str,
+        takes: bool,
+        link: Option<PeerDelayLink>,
+        incoming: Vec<u8>,
+        link_agents: LinkAgents,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gw.toml");
         std::fs::write(&path, file).unwrap();
         let gateway = config::load(&path).unwrap();
         let (sender, events) = channel();
         let trap = Arc::new(AtomicBool::new(false));
-        let (ledger, member, inlet) = worker(&gateway, takes, link, trap.clone());
+        let (ledger, member, inlet) = worker(&gateway, takes, link, incoming, trap.clone());
         let names: Vec<_> = gateway.port_names().map(str::to_owned).collect();
         let line = TestLine { up: Arc::new(AtomicBool::new(true)) };
         let up = line.up.clone();
@@ -149,7 +161,7 @@ impl Running {
             gateway,
             lateness: Lateness::new(2),
             link_delays: LinkDelays::new(2),
-            link_agents: LinkAgents::new(2),
+            link_agents,
             widening: None,
             drawn_seed: Some(7),
             hash_key: 7.into(),
@@ -196,6 +208,7 @@ fn worker(
     gateway: &Gateway,
     takes: bool,
     link: Option<PeerDelayLink>,
+    incoming: Vec<u8>,
     trap: Arc<AtomicBool>,
 ) -> (Arc<Ledger>, Member, EventInlet) {
     let ports = [PortId(0), PortId(1)];
@@ -203,7 +216,7 @@ fn worker(
     let owners = vec![ShardId(0); ports.len()];
     let shard = Shard::new(ShardId(0), gateway.program.clone(), ledger.clone(), owners);
     let device = |incoming, link| TestDevice { incoming, link, takes, trap: trap.clone(), sent: 0 };
-    let devices = [(ports[0], device(Some(vec![2; 64]), None)), (ports[1], device(None, link))];
+    let devices = [(ports[0], device(Some(incoming), None)), (ports[1], device(None, link))];
     let (controls, mailbox) = mailbox();
     let monitor = Arc::new(Monitor::default());
     crew::promise(&monitor, &ports, gateway);

@@ -27,10 +27,17 @@ fn pfc(bits: u8) -> Pfc {
 
 /// The report of each port after these neighbours announced their PFC at lh0.
 fn heard(gateway: &Gateway, neighbours: &[(&str, Pfc)]) -> Vec<Option<LinkAgentReport>> {
-    let (mut shard, now) = (Shard::single(Arc::clone(&gateway.program)), Nanos(1) + Interval::from_secs(9));
-    for (port, pfc) in neighbours {
+    let message = |(port, pfc): &(&str, Pfc)| {
         let (chassis, port) = (Id::of_chassis(THERE), Id::of_port(port));
-        let message = Message { chassis, port, ttl_seconds: 120, pfc: Some(*pfc), ..Message::default() };
+        Message { chassis, port, ttl_seconds: 120, pfc: Some(*pfc), ..Message::default() }
+    };
+    heard_of(gateway, &neighbours.iter().map(message).collect::<Vec<_>>())
+}
+
+/// The same after these announcements.
+fn heard_of(gateway: &Gateway, messages: &[Message]) -> Vec<Option<LinkAgentReport>> {
+    let (mut shard, now) = (Shard::single(Arc::clone(&gateway.program)), Nanos(1) + Interval::from_secs(9));
+    for message in messages {
         let mut bytes = vec![0; LONGEST_EMITTED];
         let length = message.emit(THERE, &mut bytes).unwrap();
         bytes.truncate(length);
@@ -77,10 +84,43 @@ fn a_listed_priority_is_turned_off_after_a_while_and_on_again() {
     let mut looks = Looks::new("willing = [4]");
     assert_eq!((looks.look(&[("a", pfc(0b1000))], 5), looks.enabled()), (0, 0b1_1000));
     assert_eq!((looks.look(&[("a", pfc(0b1000))], 60), looks.enabled()), (1, 0b1000));
-    assert_eq!(looks.report(), NegotiatedReport { enabled: vec![3], applied: 1, refused: 0, refusal: None });
+    let (enabled, configured) = (vec![3], vec![3, 4]);
+    let report = NegotiatedReport { enabled, configured, applied: 1, refused: 0, refusal: None };
+    assert_eq!(looks.report(), report);
     assert_eq!((looks.look(&[("a", pfc(0b1_1000))], 60), looks.enabled()), (1, 0b1_1000));
     looks.look(&[("a", pfc(0b1000))], 60);
     assert_eq!((looks.look(&[], 60), looks.enabled()), (1, 0b1_1000), "without a neighbour the file holds");
+}
+
+#[test]
+fn a_priority_that_is_turned_off_or_on_again_is_told_once_with_the_neighbour_that_asks() {
+    let mut looks = Looks::new("willing = [4]");
+    let told = |looks: &mut Looks| {
+        let gateway = looks.agents.apply(&looks.configured);
+        looks.agents.tell_negotiated(&looks.configured, &gateway)
+    };
+    assert_eq!(told(&mut looks), []);
+    looks.look(&[("a", pfc(0b1000))], 60);
+    let (configured, neighbour) = (vec![3, 4], Some("02:00:00:00:09:09 (port a)".to_owned()));
+    let off = What::Negotiated { enabled: vec![3], configured: configured.clone(), neighbour };
+    assert_eq!((told(&mut looks), told(&mut looks)), (vec![(LH, off)], vec![]));
+    looks.look(&[], 60);
+    let on = What::Negotiated { enabled: vec![3, 4], configured, neighbour: None };
+    assert_eq!((told(&mut looks), told(&mut looks)), (vec![(LH, on)], vec![]));
+}
+
+#[test]
+fn a_line_says_which_priorities_are_off_and_which_are_left() {
+    let of = PrioritySet::from_bits;
+    assert_eq!(
+        negotiated(of(0b1_0000), of(0b1000), Some("host7 (port b)")),
+        "PFC is off for priority 4, which is lossy now, and on for 3: the neighbour host7 (port b) asks for that, and \
+         port.lldp.willing lets it"
+    );
+    assert!(
+        negotiated(of(0b1000), of(0), None).contains("which is lossy now, and on for none: the neighbour ")
+    );
+    assert_eq!(negotiated(of(0), of(0b1_1000), None), "PFC is for priority 3, 4 again, as in the file");
 }
 
 #[test]
@@ -136,6 +176,18 @@ fn of_two_willing_ends_the_one_with_the_lower_address_is_followed() {
 }
 
 #[test]
+fn of_two_willing_ends_with_one_address_neither_follows_the_other() {
+    let mut looks = Looks::new("willing = [4]");
+    let text = "[buffer]\nshared = \"8MiB\"\n[[port]]\nname = \"lh0\"\nrate = \"10G\"\nmac = \"02:00:00:00:09:09\"\n\
+                distance = \"1km\"\nlossless = [{ priorities = [3, 4] }]\n[port.lldp]\nwilling = [4]\n\
+                [[port]]\nname = \"dc0\"\nrate = \"10G\"\n";
+    looks.configured = config::parse(text, "gw.toml").unwrap();
+    assert_eq!(looks.configured.program.port(LH).mac, THERE);
+    let willing = Pfc { willing: true, ..pfc(0b1000) };
+    assert_eq!((looks.look(&[("a", willing)], 60), looks.enabled()), (0, 0b1_1000));
+}
+
+#[test]
 fn a_file_that_no_longer_lists_a_priority_ends_what_was_negotiated() {
     let mut looks = Looks::new("willing = [4]");
     looks.look(&[("a", pfc(0b1000))], 60);
@@ -163,6 +215,43 @@ fn a_difference_is_told_at_once_and_again_after_the_time_that_the_file_states() 
     let expected = "the neighbour 02:00:00:00:09:09 (port a) differs (pfc_priorities): \
                     PFC for priorities 3, 4 here, for priority 3 there";
     assert_eq!(differences(found, &report, &looks.configured, LH), [expected]);
+}
+
+#[test]
+fn the_end_of_one_difference_is_told_while_another_lasts() {
+    let mut looks = Looks::new("");
+    let (several, one, none) = (
+        heard(&looks.configured, &[("a", pfc(0b1000)), ("b", pfc(0b1000))]),
+        heard(&looks.configured, &[("a", pfc(0b1000))]),
+        heard(&looks.configured, &[("a", pfc(0b1_1000))]),
+    );
+    let ours = looks.configured.program.port(LH).link_agent.clone().unwrap().message;
+    let mut over = |heard: &[Option<LinkAgentReport>], seconds| {
+        let (it, found) =
+            (&mut looks.agents.ports[0], Mismatches::among(&ours, &heard[0].unwrap().neighbours));
+        let over = it.to_tell(found, SECOND * 60, looks.began + SECOND * seconds)?;
+        Some(no_longer(over, found))
+    };
+    assert_eq!(over(&several, 0), Some(None));
+    assert_eq!(over(&one, 9), None, "not within ten seconds");
+    let ended = "the two ends of the link no longer differ in several_neighbours";
+    assert_eq!(over(&one, 10), Some(Some(ended.into())));
+    assert_eq!(over(&one, 70), Some(None), "what lasts is told again, and what has ended is not");
+    assert_eq!(over(&none, 80), Some(Some("the two ends of the link no longer differ".into())));
+}
+
+#[test]
+fn a_neighbour_with_the_chassis_of_this_gateway_is_told_as_such() {
+    let gateway = gateway("");
+    let ours = gateway.program.port(LH).link_agent.clone().unwrap().message;
+    let message = Message { port: Id::of_port("a"), ttl_seconds: 120, ..ours };
+    let twin = heard_of(&gateway, &[message])[0].unwrap();
+    let found = Mismatches::among(&ours, &twin.neighbours);
+    assert_eq!(
+        differences(found, &twin, &gateway, LH),
+        ["the neighbour gw (port a) has the identity of this gateway (same_chassis): \
+          chassis 02:00:00:00:00:01 here and there"]
+    );
 }
 
 #[test]

@@ -62,10 +62,15 @@ fn write_negotiated(page: &mut String, shown: &Shown<'_>) {
     let columns: Columns<'_, (&str, &NegotiatedReport)> = &[
         ("port", |(port, _)| (*port).to_owned()),
         ("PFC now", |(_, it)| priorities(&it.enabled)),
+        // An older gateway does not say; there is at least one, or none could be turned off.
+        (
+            "in the file",
+            |(_, it)| if it.configured.is_empty() { "-".into() } else { priorities(&it.configured) },
+        ),
         ("refused because", |(_, it)| it.refusal.clone().unwrap_or_else(|| "-".into())),
         ("applied", |(_, it)| thousands(it.applied)),
         ("refused", |(_, it)| thousands(it.refused)),
     ];
     let ports = shown.ports.iter().filter_map(|it| Some((it.port.name.as_str(), it.negotiated.as_ref()?)));
-    section(page, "NEGOTIATED PFC: priorities that neighbours may turn off", &Table::of(3, columns, ports));
+    section(page, "NEGOTIATED PFC: priorities that neighbours may turn off", &Table::of(4, columns, ports));
 }

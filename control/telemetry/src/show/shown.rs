@@ -28,7 +28,7 @@ pub enum View {
     Runtime,
     /// The health of the lossless classes.
     Roce,
-    /// The configuration in force.
+    /// The file as it was loaded last, with every key.
     Config,
 }
 

@@ -495,7 +495,8 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
 
 /// The PFC of lh0, as its neighbour has changed it, where one may.
 fn negotiated(gateway: &Gateway) -> Option<NegotiatedReport> {
-    let report = NegotiatedReport { enabled: vec![3], applied: 1, refused: 0, refusal: None };
+    let report =
+        NegotiatedReport { enabled: vec![3], configured: vec![3, 4], applied: 1, refused: 0, refusal: None };
     (!gateway.willing(LH0).is_empty()).then_some(report)
 }
 

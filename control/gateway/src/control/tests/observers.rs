@@ -5,9 +5,14 @@ use crate::socket::{CaptureClass, CaptureRequest, CaptureSession, EventsRequest,
 
 impl Running {
     fn follow(&self, kinds: &[&str]) -> Subscription {
+        self.events_of(kinds, 0)
+    }
+
+    /// The `last` events of these kinds, and those to come.
+    pub fn events_of(&self, kinds: &[&str], last: usize) -> Subscription {
         let (answer, answered) = channel();
         let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-        let request = EventsRequest { follow: true, kinds, ..EventsRequest::default() };
+        let request = EventsRequest { last, follow: true, kinds, ..EventsRequest::default() };
         self.events.send(Event::Subscribe(request, answer)).unwrap();
         answered.recv().unwrap().unwrap()
     }
@@ -20,7 +25,7 @@ impl Running {
 }
 
 /// The next event.
-fn next(subscription: &Subscription) -> telemetry::events::Event {
+pub fn next(subscription: &Subscription) -> telemetry::events::Event {
     loop {
         let mut batch = subscription.batches.recv().unwrap();
         assert!(batch.len() <= 1, "{batch:?}");
