@@ -133,6 +133,14 @@ impl NeighbourReport {
         }
     }
 
+    /// Where it differs from the port, in a sentence without its full stop; `None` where it agrees.
+    pub(crate) fn differences(&self) -> Option<String> {
+        let told: Vec<_> = self.mismatches.iter().map(|it| format!("{} ({})", it.sides, it.kind)).collect();
+        (!told.is_empty()).then(|| {
+            format!("The neighbour {} (port {}) differs: {}", self.name(), self.port, told.join("; "))
+        })
+    }
+
     /// The name that people know it by: that of its system, or its chassis.
     pub fn name(&self) -> &str {
         if self.system.is_empty() { &self.chassis } else { &self.system }

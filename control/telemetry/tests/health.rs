@@ -115,11 +115,40 @@ const CASES: &[(&str, Places, Places)] = &[
         &[("/ports/1/covered_delay/applied", "9")],
     ),
     (
+        "pfc_turned_off",
+        &[
+            ("/ports/1/priorities/3/ingress/lossless", "false"),
+            (
+                "/ports/1/negotiated",
+                r#"{"enabled": [], "configured": [3], "applied": 1, "refused": 0, "refusal": null}"#,
+            ),
+        ],
+        &[(
+            "/ports/1/negotiated",
+            r#"{"enabled": [3], "configured": [3], "applied": 2, "refused": 1, "refusal": null}"#,
+        )],
+    ),
+    ("neighbour_differs", &[("/ports/1/neighbours", DIFFERS)], &[("/ports/1/neighbours", AGREES)]),
+    (
         "pauses_ignored",
         &[("/ports/0/priorities/3/pauses_received/ignored", "1")],
         &[("/ports/0/priorities/3/pauses_received/xoff", "1")],
     ),
 ];
+
+/// Neighbours of a port, one that differs from it and one that does not.
+const DIFFERS: &str = r#"[{
+    "system": "far", "chassis": "02:00:00:00:09:02", "port": "Ethernet0", "mac": "02:00:00:00:09:02",
+    "ttl_ns": 9, "age_ns": 1, "known_ns": 1, "unchanged_ns": 1,
+    "mismatches": [
+        {"kind": "pfc_priorities", "sides": "PFC for priority 3 here, for priority 5 there"},
+        {"kind": "max_frame", "sides": "frames of 1522 bytes here, of 9216 bytes there"}
+    ]
+}]"#;
+const AGREES: &str = r#"[{
+    "system": "far", "chassis": "02:00:00:00:09:02", "port": "Ethernet0", "mac": "02:00:00:00:09:02",
+    "ttl_ns": 9, "age_ns": 1, "known_ns": 1, "unchanged_ns": 1, "mismatches": []
+}]"#;
 
 /// The snapshot at rest, with `places` changed.
 fn with(places: Places) -> Snapshot {
@@ -198,6 +227,30 @@ fn a_finding_of_several_classes_is_told_once() {
     let page = render(&Health::of(&Period::since_start(&snapshot), None));
     assert!(page.contains("\nbuffers_low (unhealthy), dc0 priority 3, lh0 priority 3\n"), "{page}");
     assert_eq!(page.matches("packet buffers are in use").count(), 1, "{page}");
+}
+
+#[test]
+fn a_priority_that_a_neighbour_turned_off_keeps_its_row_and_its_watermark_is_not_held_against_it() {
+    let (_, places, _) = CASES.iter().find(|(rule, ..)| *rule == "pfc_turned_off").unwrap();
+    let mut snapshot = with(places);
+    let ingress = &mut snapshot.ports[1].port.priorities[3].ingress;
+    (ingress.headroom_watermark_bytes, ingress.limits) = (9_000, None);
+    assert_eq!(rules(&snapshot), BTreeSet::from(["pfc_turned_off".to_owned()]));
+    let health = Health::of(&Period::since_start(&snapshot), Some("lh0"));
+    assert_eq!((health.classes[0].priority, health.verdict), (3, Verdict::Watch));
+}
+
+#[test]
+fn a_neighbour_that_differs_is_named_with_all_that_differs() {
+    let page = render(&Health::of(&Period::since_start(&with(&[("/ports/1/neighbours", DIFFERS)])), None));
+    let told = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains(
+            "The neighbour far (port Ethernet0) differs: PFC for priority 3 here, for priority 5 there \
+             (pfc_priorities); frames of 1522 bytes here, of 9216 bytes there (max_frame). Next:"
+        ),
+        "{page}"
+    );
 }
 
 #[test]

@@ -9,7 +9,8 @@ use common::{
     snapshot_of_credits, snapshot_of_neighbours, snapshot_of_neighbours_called,
 };
 use switch::figure::LISTS;
-use telemetry::{Snapshot, View, of_port, render};
+use telemetry::explain::explain;
+use telemetry::{Period, Snapshot, View, of_port, render};
 
 #[test]
 fn a_snapshot_comes_back_from_json_as_it_was() {
@@ -100,6 +101,22 @@ fn each_of_several_neighbours_that_speak_dcbx_has_a_row_of_that_and_does_not_agr
     assert_eq!(rows(&page(&["Ethernet0", "Ethernet4"])), 2, "{}", page(&["Ethernet0", "Ethernet4"]));
     let snapshot = snapshot_of_neighbours_called(&["Ethernet0", "Ethernet4"]);
     assert!(snapshot.ports[1].neighbours.iter().all(|it| !it.mismatches.is_empty()));
+}
+
+#[test]
+fn an_explanation_names_a_neighbour_with_other_pfc_and_no_other_difference() {
+    let snapshot = snapshot_of_neighbours();
+    let explained = explain(&Period::since_start(&snapshot), "lh0").unwrap();
+    let told: Vec<_> = explained.effects.iter().filter(|it| it.kind == "neighbour_differs").collect();
+    let texts: Vec<_> = told.iter().map(|it| it.text.as_str()).collect();
+    let sides = "PFC for priorities 3, 4 here, for";
+    assert_eq!(
+        texts,
+        [
+            format!("the neighbour far\\n differs: {sides} priority 5 there (pfc_priorities)"),
+            format!("the neighbour far\\n differs: {sides} 1 traffic classes at most there (pfc_capability)"),
+        ]
+    );
 }
 
 #[test]

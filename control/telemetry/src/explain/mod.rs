@@ -5,6 +5,7 @@
 //! what holds these queues: a pause of the peer behind them, a link that is down, a limit, or the rate of the link.
 
 mod effect;
+mod neighbour;
 mod page;
 mod queue;
 mod terms;
@@ -34,6 +35,7 @@ pub fn explain(period: &Period<'_>, name: &str) -> Result<Explanation, NoSuchPor
         effects.extend(drops(port, priority));
     }
     effects.extend(terms::of_port(port));
+    effects.extend(neighbour::differs(port));
     effects.extend(worker::late(period, port));
     let because = effects.iter().filter_map(queue::sentence).collect();
     Ok(Explanation { port: name.into(), over_ns: period.elapsed_ns, because, effects })

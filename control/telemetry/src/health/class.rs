@@ -3,7 +3,7 @@
 use crate::period::{Period, PortPeriod, PriorityPeriod};
 use crate::snapshot::WorkerReport;
 
-/// One lossless priority of a port over a time: what a rule looks at.
+/// One priority of a port that is lossless by the file, over a time: what a rule looks at.
 #[derive(Clone, Copy, Debug)]
 pub struct Class<'a> {
     /// The gateway.
@@ -23,7 +23,12 @@ impl<'a> Class<'a> {
         if rose { watermark(self.priority.now) } else { self.priority.levels.headroom_bytes }
     }
 
-    /// The headroom of the group.
+    /// Whether a neighbour has turned off PFC for it, so that it is lossy now.
+    pub fn is_turned_off(&self) -> bool {
+        self.port.now.negotiated.as_ref().is_some_and(|it| it.turned_off(self.priority.now.priority))
+    }
+
+    /// The headroom of the group; zero if it is lossy now.
     pub fn headroom_size(&self) -> u64 {
         self.priority.now.ingress.limits.map_or(0, |limits| limits.headroom_bytes)
     }

@@ -28,9 +28,10 @@ impl Health {
     }
 }
 
+/// The lossless priorities of `port`, with those that a neighbour has turned off.
 fn classes<'a>(gateway: Period<'a>, port: PortPeriod<'a>) -> impl Iterator<Item = Class<'a>> {
-    let lossless = port.priorities().filter(|it| it.now.ingress.lossless);
-    lossless.map(move |priority| Class { gateway, port, priority })
+    let all = port.priorities().map(move |priority| Class { gateway, port, priority });
+    all.filter(|it| it.priority.now.ingress.lossless || it.is_turned_off())
 }
 
 fn judge(class: Class<'_>) -> ClassHealth {

@@ -5,6 +5,7 @@
 
 use super::class::Class;
 use super::verdict::{Finding, Verdict};
+use crate::neighbours::NeighbourReport;
 use crate::table::{bytes, nanos, thousands};
 
 /// A rule.
@@ -48,7 +49,7 @@ const BROKEN_PROMISES: [&str; 9] = [
 ];
 
 /// All rules, in the order in which they are told.
-pub static RULES: [Rule; 22] = [
+pub static RULES: [Rule; 24] = [
     Rule {
         name: "drops",
         verdict: Verdict::Unhealthy,
@@ -168,6 +169,18 @@ pub static RULES: [Rule; 22] = [
         verdict: Verdict::Watch,
         finds: link_delay_refused,
         next: "Check the route of the link. If it is right, correct distance or the bounds of port.link_delay.",
+    },
+    Rule {
+        name: "pfc_turned_off",
+        verdict: Verdict::Watch,
+        finds: pfc_turned_off,
+        next: "Turn PFC on for this priority at the neighbour, or take it out of port.lldp.willing (docs/link-agent.md).",
+    },
+    Rule {
+        name: "neighbour_differs",
+        verdict: Verdict::Watch,
+        finds: neighbour_differs,
+        next: "Correct one end of the link: longspan show neighbours, docs/link-agent.md (mismatches).",
     },
     Rule {
         name: "pauses_ignored",
@@ -309,8 +322,9 @@ fn buffers_low(class: &Class<'_>) -> Option<String> {
 }
 
 fn headroom_low(class: &Class<'_>) -> Option<String> {
+    // A priority that is turned off has none, although its watermark stays.
     let (used, size) = (class.headroom_used(), class.headroom_size());
-    (used > 0 && used as f64 > size as f64 * HEADROOM_USED).then(|| {
+    (size > 0 && used as f64 > size as f64 * HEADROOM_USED).then(|| {
         let left = size.saturating_sub(used);
         format!("The group has used {} of {} headroom; {} were left.", bytes(used), bytes(size), bytes(left))
     })
@@ -417,6 +431,17 @@ fn link_delay_refused(class: &Class<'_>) -> Option<String> {
             nanos(covered)
         )
     })
+}
+
+fn pfc_turned_off(class: &Class<'_>) -> Option<String> {
+    class.is_turned_off().then(|| {
+        "The file has PFC for the priority, and a neighbour turned it off: frames that find no room are dropped.".into()
+    })
+}
+
+fn neighbour_differs(class: &Class<'_>) -> Option<String> {
+    let told: Vec<_> = class.port.now.neighbours.iter().filter_map(NeighbourReport::differences).collect();
+    (!told.is_empty()).then(|| format!("{}.", told.join(". ")))
 }
 
 fn pauses_ignored(class: &Class<'_>) -> Option<String> {
