@@ -250,6 +250,10 @@ pub enum ProblemKind {
     LimitAboveRate { limit: BitRate, rate: BitRate },
     #[error("priority {priority} is lossless, but classification gives it no frame")]
     NeverClassified { priority: Priority },
+    #[error(
+        "hosts would be asked to send RoCEv2 in priority {priority}, which is lossy on port {port}; name one of its lossless priorities, or make this one lossless"
+    )]
+    LossyRoce { priority: Priority, port: String },
 
     // Scenarios.
     #[error(transparent)]

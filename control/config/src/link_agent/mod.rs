@@ -52,8 +52,13 @@ pub(crate) fn willing(decl: &LldpDecl, port: &PortSettings) -> PrioritySet {
     if may_change { listed.intersection(port.lossless()) } else { PrioritySet::EMPTY }
 }
 
-/// Notes what `willing` lists in vain.
+/// Notes what `willing` lists in vain, and a lossy priority for RoCEv2.
 pub(crate) fn check(decl: &LldpDecl, port: &PortSettings, problems: &Problems<'_>) {
+    let announced = decl.roce.as_ref().filter(|_| decl.dcbx());
+    if let Some(roce) = announced.filter(|it| !port.lossless().contains(it.value)) {
+        let (priority, port) = (roce.value, port.name.clone());
+        problems.warning(&roce.place, ProblemKind::LossyRoce { priority, port });
+    }
     for listed in values(&decl.willing) {
         if !port.lossless().contains(listed.value) {
             let valid = "a priority of [[port.lossless]]: only for those the file reserves memory";
@@ -171,6 +176,26 @@ mod tests {
         let text = "[[port]]\nname = \"a\"\nrate = \"10G\"\n[port.lldp]\nwilling = [5]\n";
         let refused = crate::parse(text, "gw.toml").unwrap_err().to_string();
         assert!(refused.contains("a priority of [[port.lossless]]"), "{refused}");
+    }
+
+    #[test]
+    fn a_priority_for_rocev2_that_is_lossy_is_a_warning() {
+        let warnings = |keys: &str| {
+            let text = format!(
+                "[buffer]\nshared = \"8MiB\"\n[[port]]\nname = \"a\"\nrate = \"10G\"\ndistance = \"1km\"\n\
+                 lossless = [{{ priorities = [3, 4] }}]\n[port.lldp]\n{keys}\n\
+                 [[port]]\nname = \"b\"\nrate = \"10G\"\ndistance = \"1km\"\nlossless = [{{ priorities = [3, 4] }}]\n"
+            );
+            let problems = crate::parse(&text, "gw.toml").unwrap().warnings;
+            problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let lossy = warnings("roce = 5");
+        assert!(
+            matches!(&lossy[..], [it] if it.starts_with("gw.toml:9:8: warning: port.lldp.roce: hosts would be asked")),
+            "{lossy:?}"
+        );
+        assert_eq!(warnings("roce = 3"), [""; 0]);
+        assert_eq!(warnings("roce = 5\ndcbx = false"), [""; 0], "nothing is announced");
     }
 
     #[test]
