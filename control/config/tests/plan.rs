@@ -100,7 +100,19 @@ fn what_no_link_can_be_is_refused_with_what_would_be_possible() {
     assert_eq!(drain, "a drain of 200G is faster than the link; expected up to 100G");
     let priorities = PrioritySet::EMPTY.with(Priority::new(6).unwrap());
     assert!(refused(Request { priorities, ..base.clone() }).contains("expected 1 to 5"));
-    assert!(refused(Request { mtu: Bytes(20), ..base.clone() }).contains("expected 46 bytes to 9198 bytes"));
+    for (mtu, is_possible) in [(0, false), (45, false), (46, true), (9_198, true), (9_199, false)] {
+        match Plan::new(&Request { mtu: Bytes(mtu), ..base.clone() }) {
+            Err(error) => assert_eq!(error, PlanError::Mtu { mtu: Bytes(mtu) }),
+            Ok(_) => assert!(is_possible, "{mtu}"),
+        }
+    }
+    let most = Distance(40_000_000).propagation();
+    assert_eq!(Request::distance_of(most), Ok(Distance(40_000_000)));
+    let beyond = Request::distance_of(most + Interval(1)).unwrap_err().to_string();
+    assert!(
+        beyond.starts_with("a delay of 202.0202")
+            && beyond.contains(&format!("up to {most}, that of 40000km"))
+    );
     // The least additive increase that the error names is enough.
     let mut slow = Request { lscc: true, ..base };
     slow.senders.additive_increase = BitRate::megabits(1);

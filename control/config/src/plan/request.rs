@@ -3,14 +3,20 @@
 use core::fmt;
 use core::str::FromStr;
 
+use switch::program::PortSettings;
 use units::{BitRate, Bytes, Distance, Interval, Priority, PrioritySet};
 
 use crate::emulation::reach;
+use crate::headroom::grouped;
 use crate::keys::long_haul::LONGEST;
 use crate::keys::port::{FARTHEST, MTU_OVERHEAD, PortDecl};
 use crate::link::Senders;
 use crate::lscc_sum::{StepBounds, rounded};
 use crate::problem::Problem;
+
+/// The least and the largest MTU: those of the shortest frame, and of the largest.
+const MTUS: (Bytes, Bytes) =
+    (Bytes(64 - MTU_OVERHEAD.0), Bytes(PortSettings::LARGEST_FRAME.0 - MTU_OVERHEAD.0));
 
 /// The scheme that keeps the long link lossless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,8 +129,15 @@ impl Request {
     }
 
     /// The length of fibre with that delay, one way.
-    pub fn distance_of(delay: Interval) -> Distance {
-        reach(delay)
+    ///
+    /// # Errors
+    /// [`PlanError::Delay`] if no fibre is that long.
+    pub fn distance_of(delay: Interval) -> Result<Distance, PlanError> {
+        let most = FARTHEST.propagation();
+        if delay > most {
+            return Err(PlanError::Delay { delay, most, reach: FARTHEST });
+        }
+        Ok(reach(delay).min(FARTHEST))
     }
 
     /// The slowest rate at which the far side takes frames.
@@ -135,10 +148,14 @@ impl Request {
 
     /// Refuses what no link can be.
     pub(super) fn check(&self) -> Result<(), PlanError> {
-        for distance in [self.distance, self.local_distance] {
+        for (distance, to) in [(self.distance, ""), (self.local_distance, " to the data center")] {
             if distance > FARTHEST {
-                return Err(PlanError::Far { distance, most: FARTHEST });
+                return Err(PlanError::Far { distance, to, most: FARTHEST });
             }
+        }
+        let (least, most) = MTUS;
+        if self.mtu < least || self.mtu > most {
+            return Err(PlanError::Mtu { mtu: self.mtu });
         }
         let known = |priority: &Priority| (1..=5).contains(&priority.number());
         if let Some(priority) = self.priorities.iter().find(|priority| !known(priority)) {
@@ -170,12 +187,33 @@ pub enum PlanError {
         word: String,
     },
     /// The link is longer than any on earth.
-    #[error("a distance of {distance} is out of range; expected up to {most}")]
+    #[error("a distance of {distance}{to} is out of range; expected up to {most}")]
     Far {
         /// The given distance.
         distance: Distance,
+        /// What it is the distance to, behind a space; empty for the other gateway.
+        to: &'static str,
         /// The longest.
         most: Distance,
+    },
+    /// The delay is longer than that of any fibre on earth.
+    #[error("a delay of {delay} is out of range; expected up to {most}, that of {reach} of fibre")]
+    Delay {
+        /// The given delay.
+        delay: Interval,
+        /// The longest.
+        most: Interval,
+        /// The length of fibre that has it.
+        reach: Distance,
+    },
+    /// No port has such an MTU.
+    #[error(
+        "an MTU of {} bytes is out of range; expected {} to {} bytes",
+        grouped(mtu.0), grouped(MTUS.0.0), grouped(MTUS.1.0)
+    )]
+    Mtu {
+        /// The given MTU.
+        mtu: Bytes,
     },
     /// The round trip is too long.
     #[error(

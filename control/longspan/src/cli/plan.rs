@@ -1,79 +1,84 @@
 //! `longspan plan`.
 
-use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use clap::{ArgGroup, Args};
 use config::plan::Scheme;
 use core::str::FromStr;
-use std::path::PathBuf;
-use units::{BitRate, Distance, Interval};
+use std::path::{Path, PathBuf};
+use units::{BitRate, Distance, Interval, ParseQuantityError, Priority};
 
 /// Plan a long link: buffer, headroom, thresholds, LSCC, memory, and both configurations
 ///
 /// Shows each formula with its numbers and its source, compares the schemes, and says how long a pause may last and what
 /// hosts need. It reads nothing but its arguments.
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("length").args(["distance", "delay"]).required(true)))]
 #[command(after_help = "Examples:
   longspan plan --distance 80km --rate 100G
   longspan plan --distance 80km --rate 100G --scheme pfc --priorities 3,4
   longspan plan --delay 5ms --rate 400G --lscc --senders 100G --out gateways
   longspan plan --distance 80km --rate 100G --prove
+  longspan plan --distance 80km --rate 100G --toml -
   longspan plan --distance 80km --rate 100G --json | jq '.schemes[] | {scheme, buffer_bytes}'
 
-Exit status: 0 success; 1 the proof failed or did not end; 2 wrong usage, a link that cannot be, or a
+Exit status: 0 success; 1 the proof failed or did not end; 2 wrong usage, a link that cannot be, or a \
 file that cannot be written.")]
 pub struct PlanArgs {
     /// Length of the fibre, one way
-    #[arg(long, value_name = "LENGTH", required_unless_present = "delay")]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub distance: Option<Distance>,
     /// Delay of the link, one way, in place of its length
-    #[arg(long, value_name = "TIME", conflicts_with = "distance")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub delay: Option<Interval>,
     /// Rate of the long link, and of the link to the data center
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = rate)]
     pub rate: BitRate,
     /// Longest packet in a frame, in bytes. Default: 9100
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
     pub mtu: Option<u64>,
     /// Lossless priorities, each from 1 to 5
-    #[arg(long, value_name = "N,N", default_value = "3", value_delimiter = ',')]
-    pub priorities: Vec<u8>,
+    #[arg(long, value_name = "N,N", default_value = "3", value_delimiter = ',', value_parser = priority)]
+    pub priorities: Vec<Priority>,
     /// Scheme that keeps the long link lossless: pfc, bifrost, bifrostx, port-grants, cbfc or relay
     #[arg(long, value_name = "SCHEME", default_value = "bifrost")]
     pub scheme: Scheme,
-    /// Slot of bifrost, bifrostx and port-grants. Default: 10us, within what the link allows
-    #[arg(long, value_name = "TIME")]
+    /// Slot of bifrost, bifrostx and port-grants. Default: 10us, within what the link allows. With another scheme, it
+    /// has an effect on the comparison only
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub slot: Option<Interval>,
     /// Run LSCC above the scheme
     #[arg(long)]
     pub lscc: bool,
     /// Rate of a sender's link. Default: 25G
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = rate)]
     pub senders: Option<BitRate>,
-    /// R_AI of the senders' DCQCN. Default: 40M
-    #[arg(long, value_name = "RATE")]
+    /// R_AI of the senders' DCQCN, with --lscc. Default: 40M
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = rate)]
     pub additive_increase: Option<BitRate>,
-    /// T_i of the senders' DCQCN: the time between two increases. Default: 55us
-    #[arg(long, value_name = "TIME")]
+    /// T_i of the senders' DCQCN: the time between two increases, with --lscc. Default: 55us
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub rate_timer: Option<Interval>,
-    /// File with LSCC's key, as the configurations name it; the plan neither reads nor writes it
-    #[arg(long, value_name = "NAME", default_value = "link.key")]
-    pub key_file: String,
+    /// File with LSCC's key, as the configurations name it, with --lscc; the plan neither reads nor writes it.
+    /// Default: link.key
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub key_file: Option<String>,
     /// Slowest rate at which the far side takes frames of a lossless priority. Default: a tenth of the rate
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = rate)]
     pub drain: Option<BitRate>,
     /// Length of the fibre to the data center. Default: 300m
-    #[arg(long, value_name = "LENGTH")]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub local_distance: Option<Distance>,
     /// Delays of NICs, PHYs and worker turns, both ends together. Default: 1us
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub interface_delay: Option<Interval>,
     /// How far ahead of the link the ports hand frames to the device. Default: 2us
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub tx_window: Option<Interval>,
     /// A neighbour in the data center with a PFC watchdog, and its detection time. SONiC=TIME and Junos=TIME
     /// replace their defaults. Repeatable
     #[arg(long = "watchdog", value_name = "NAME=TIME")]
     pub watchdogs: Vec<WatchdogArg>,
-    /// Write the configuration of gw-east to FILE, which must not exist
+    /// Write the configuration of gw-east to FILE, which must not exist. `-` is standard output, in place of the page
     #[arg(long, value_name = "FILE", conflicts_with = "out")]
     pub toml: Option<PathBuf>,
     /// Write the configurations of both gateways to DIR: gw-east.toml and gw-west.toml, which must not exist
@@ -85,6 +90,32 @@ pub struct PlanArgs {
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+impl PlanArgs {
+    /// Whether the configuration goes to standard output, and the page nowhere.
+    pub fn prints_toml(&self) -> bool {
+        self.toml.as_deref() == Some(Path::new("-"))
+    }
+}
+
+/// Parses a rate. A rate of zero is none.
+fn rate(text: &str) -> Result<BitRate, String> {
+    text.parse().map_err(|error| match error {
+        ParseQuantityError::OutOfRange { .. } => "expected 1bps to 18446744T, for example 100G".into(),
+        other => other.to_string(),
+    })
+}
+
+/// Parses a number of bytes without a unit.
+fn bytes(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "expected a number of bytes, for example 9000".into())
+}
+
+/// Parses a priority, lossless or not.
+fn priority(text: &str) -> Result<Priority, String> {
+    let number = text.parse().ok().and_then(|number| Priority::new(number).ok());
+    number.ok_or_else(|| "expected a number from 1 to 5".into())
 }
 
 /// `NAME=TIME`.
@@ -107,7 +138,7 @@ impl FromStr for WatchdogArg {
         if name.is_empty() || !name.chars().all(plain) {
             return Err(wrong.into());
         }
-        let detection = time.parse().map_err(|error| format!("{error}"))?;
+        let detection = super::value::interval(time)?;
         Ok(Self { name: name.into(), detection })
     }
 }
@@ -115,14 +146,51 @@ impl FromStr for WatchdogArg {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
 
     #[test]
     fn a_neighbour_has_a_plain_name_and_a_time() {
         let read = |text: &str| text.parse::<WatchdogArg>();
         let detection = Interval::from_millis(400);
         assert_eq!(read("leaf 1=400ms"), Ok(WatchdogArg { name: "leaf 1".into(), detection }));
-        for wrong in ["leaf", "=400ms", "leaf=", "leaf=400", "\u{1b}[2J=400ms", "a\nb=400ms"] {
+        for wrong in ["leaf", "=400ms", "leaf=", "leaf=400", "leaf=0ms", "\u{1b}[2J=400ms", "a\nb=400ms"] {
             assert!(read(wrong).is_err(), "{wrong:?}");
         }
+    }
+    /// The message for a command line that is refused.
+    fn refused(more: &[&str]) -> String {
+        let line = ["longspan", "plan"].iter().chain(more);
+        crate::cli::one_line(&crate::cli::Cli::try_parse_from(line).unwrap_err())
+    }
+
+    #[test]
+    fn what_a_value_can_be_is_told_where_it_is_refused() {
+        for (option, value, valid) in [
+            ("--rate", "0", "expected 1bps to 18446744T, for example 100G"),
+            ("--drain", "0", "expected 1bps to 18446744T, for example 100G"),
+            ("--distance", "-80km", "for example \"80km\""),
+            ("--mtu", "-3", "expected a number of bytes"),
+            ("--priorities", "3,9", "expected a number from 1 to 5"),
+            ("--watchdog", "SONiC=0ms", "expected a time above zero"),
+        ] {
+            let line = refused(&[option, value]);
+            assert!(line.starts_with("invalid value '") && line.contains(option), "{line}");
+            assert!(line.contains(valid), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_link_without_a_length_is_told_both_ways_to_state_it() {
+        let line = refused(&["--rate", "100G"]);
+        assert!(line.contains("--distance <LENGTH>|--delay <TIME>"), "{line}");
+    }
+
+    #[test]
+    fn the_help_breaks_no_line_within_a_paragraph() {
+        let command = <crate::cli::Cli as clap::CommandFactory>::command();
+        let plan = command.find_subcommand("plan").unwrap();
+        let help = plan.get_after_help().unwrap().to_string();
+        let (_, status) = help.split_once("Exit status").unwrap();
+        assert!(!status.contains('\n'), "{status}");
     }
 }

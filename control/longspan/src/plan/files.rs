@@ -12,7 +12,7 @@ pub fn write(args: &PlanArgs, plan: &Plan) -> Result<Vec<PathBuf>, Failure> {
     let texts = &plan.built.texts;
     let failed = |path: &Path, source| Failure::Write { path: path.into(), source, running: false };
     let mut wanted = Vec::new();
-    if let Some(file) = &args.toml {
+    if let Some(file) = args.toml.as_ref().filter(|_| !args.prints_toml()) {
         wanted.push((file.clone(), &texts[0].1));
     }
     if let Some(directory) = &args.out {
@@ -20,7 +20,7 @@ pub fn write(args: &PlanArgs, plan: &Plan) -> Result<Vec<PathBuf>, Failure> {
         wanted.extend(texts.iter().map(|(name, text)| (directory.join(format!("{name}.toml")), text)));
     }
     if let Some((path, _)) = wanted.iter().find(|(path, _)| path.exists()) {
-        return Err(failed(path, io::ErrorKind::AlreadyExists.into()));
+        return Err(failed(path, exists()));
     }
     for (path, text) in &wanted {
         create(path, text).map_err(|source| failed(path, source))?;
@@ -29,7 +29,16 @@ pub fn write(args: &PlanArgs, plan: &Plan) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn create(path: &Path, text: &str) -> io::Result<()> {
-    File::create_new(path)?.write_all(text.as_bytes())
+    let file = File::create_new(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => exists(),
+        _ => error,
+    });
+    file?.write_all(text.as_bytes())
+}
+
+/// The error of a file that is there.
+fn exists() -> io::Error {
+    io::Error::new(io::ErrorKind::AlreadyExists, "it exists already, and the plan overwrites nothing")
 }
 
 /// Lines about the files, and about LSCC's key.
@@ -74,6 +83,12 @@ mod tests {
         fs::write(&written[0], "edited").unwrap();
         let refused = write(&args, &plan).unwrap_err();
         assert!(matches!(refused, Failure::Write { .. }), "{refused}");
+        let why = "gw-east.toml: cannot be written: it exists already, and the plan overwrites nothing";
+        assert!(refused.to_string().ends_with(why), "{refused}");
+        // A link to nowhere is found only where the file is created.
+        let link = directory.path().join("link.toml");
+        std::os::unix::fs::symlink("nowhere/at/all", &link).unwrap();
+        assert!(create(&link, "").unwrap_err().to_string().starts_with("it exists already"));
         assert_eq!(fs::read_to_string(&written[0]).unwrap(), "edited");
     }
 }

@@ -5,53 +5,99 @@ mod json;
 mod page;
 mod prove;
 
-use crate::cli::plan::PlanArgs;
+use crate::cli::plan::{PlanArgs, WatchdogArg};
 use crate::console;
 use crate::failure::Failure;
-use config::plan::{Plan, Request};
-use units::{Bytes, Priority, PrioritySet};
+use config::plan::{Plan, PlanError, Request};
+use std::path::PathBuf;
+use units::Bytes;
 
 /// Plans a link, writes the configurations if asked, and prints the plan.
 ///
 /// # Errors
 /// [`Failure::Usage`] if there is no such link, [`Failure::Write`], [`Failure::Unproved`], [`Failure::Print`].
 pub fn run(args: &PlanArgs) -> Result<(), Failure> {
-    let plan = Plan::new(&request(args)?).map_err(|error| Failure::usage(error.to_string()))?;
+    let plan = Plan::new(&request(args)?).map_err(refusal)?;
     let proved = match args.prove {
-        true => Some(prove::prove(&plan).map_err(|error| Failure::usage(error.to_string()))?),
+        true => Some(prove::prove(&plan).map_err(refusal)?),
         false => None,
     };
+    let failure = proved.as_ref().and_then(prove::Proved::failure);
     // A plan that is not proved leaves no files.
-    let written = match proved.as_ref().and_then(prove::Proved::failure) {
+    let written = match failure {
         Some(_) => Vec::new(),
         None => files::write(args, &plan)?,
     };
-    let text = match args.json {
-        true => console::json(&json::plan(&plan, proved.as_ref().map(prove::Proved::json))),
-        false => {
-            let proof = proved.as_ref().map(prove::Proved::page).unwrap_or_default();
-            page::page(&plan) + &proof + &files::told(&plan, &written)
-        }
-    };
-    console::print(&text)?;
-    match proved.and_then(|proved| proved.failure()) {
-        Some(why) => Err(Failure::Unproved(why)),
-        None => Ok(()),
+    if failure.is_none() || !args.prints_toml() {
+        console::print(&shown(args, &plan, proved.as_ref(), &written))?;
     }
+    failure.map_or(Ok(()), |why| Err(Failure::Unproved(why)))
+}
+
+/// What goes to standard output.
+fn shown(args: &PlanArgs, plan: &Plan, proved: Option<&prove::Proved>, written: &[PathBuf]) -> String {
+    if args.prints_toml() {
+        return plan.built.texts[0].1.clone();
+    }
+    if args.json {
+        return console::json(&json::plan(plan, proved.map(prove::Proved::json)));
+    }
+    let proof = proved.map(prove::Proved::page).unwrap_or_default();
+    page::page(plan) + &proof + &files::told(plan, written)
+}
+
+/// The options that state a key of the configuration. The others are the plan's own.
+const OPTIONS: [(&str, &str); 2] =
+    [("port.interface_delay", "--interface-delay"), ("port.tx_window", "--tx-window")];
+
+/// No plan, with the options of the command line in place of keys.
+fn refusal(error: PlanError) -> Failure {
+    let mut text = error.to_string();
+    for (key, option) in OPTIONS {
+        text = text.replace(&format!("{key}:"), &format!("{option}:"));
+    }
+    Failure::usage(text)
+}
+
+/// Refuses options that would have no effect, with the reason.
+fn check(args: &PlanArgs) -> Result<(), Failure> {
+    let of_lscc = [
+        ("--additive-increase", args.additive_increase.is_some()),
+        ("--rate-timer", args.rate_timer.is_some()),
+        ("--key-file", args.key_file.is_some()),
+    ];
+    if let Some((option, _)) = of_lscc.into_iter().find(|(_, stated)| *stated && !args.lscc) {
+        let why = format!("{option} has no effect without --lscc: it is about LSCC and nothing else");
+        return Err(Failure::usage(why));
+    }
+    if args.json && args.prints_toml() {
+        let why = "--json and --toml - both print to standard output; --json has the configurations too, in \"gateways\"";
+        return Err(Failure::usage(why));
+    }
+    for (index, priority) in args.priorities.iter().enumerate() {
+        if args.priorities[..index].contains(priority) {
+            return Err(Failure::usage(format!("priority {priority} is stated twice")));
+        }
+    }
+    for (index, WatchdogArg { name, .. }) in args.watchdogs.iter().enumerate() {
+        if args.watchdogs[..index].iter().any(|other| other.name.eq_ignore_ascii_case(name)) {
+            return Err(Failure::usage(format!("the watchdog of {name} is stated twice")));
+        }
+    }
+    Ok(())
 }
 
 fn request(args: &PlanArgs) -> Result<Request, Failure> {
-    let mut priorities = PrioritySet::EMPTY;
-    for number in &args.priorities {
-        let priority = Priority::new(*number).map_err(|error| Failure::usage(error.to_string()))?;
-        priorities = priorities.with(priority);
-    }
-    let distance = args.delay.map(Request::distance_of).or(args.distance).unwrap_or_default();
+    check(args)?;
+    let distance = match args.delay {
+        Some(delay) => Request::distance_of(delay).map_err(refusal)?,
+        None => args.distance.unwrap_or_default(),
+    };
     let usual = Request::new(distance, args.rate);
     let senders = usual.senders;
     Ok(Request {
         mtu: args.mtu.map_or(usual.mtu, Bytes),
-        priorities,
+        priorities: args.priorities.iter().copied().collect(),
         scheme: args.scheme,
         slot: args.slot,
         lscc: args.lscc,
@@ -64,8 +110,78 @@ fn request(args: &PlanArgs) -> Result<Request, Failure> {
         local_distance: args.local_distance.unwrap_or(usual.local_distance),
         interface_delay: args.interface_delay.unwrap_or(usual.interface_delay),
         tx_window: args.tx_window.unwrap_or(usual.tx_window),
-        key_file: args.key_file.clone(),
+        key_file: args.key_file.clone().unwrap_or(usual.key_file),
         watchdogs: args.watchdogs.iter().map(|it| (it.name.clone(), it.detection)).collect(),
         ..usual
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+
+    /// The arguments of a plan for 100G, with `more`.
+    fn args(more: &[&str]) -> Box<PlanArgs> {
+        let line = ["longspan", "plan", "--rate", "100G"].iter().chain(more);
+        let Command::Plan(args) = Cli::try_parse_from(line).unwrap().command else { panic!("no plan") };
+        args
+    }
+
+    /// Why there is no plan.
+    fn refused(more: &[&str]) -> String {
+        let failure = run(&args(more)).unwrap_err();
+        assert!(matches!(failure, Failure::Usage(_)), "{failure:?}");
+        failure.to_string()
+    }
+
+    #[test]
+    fn an_option_without_effect_is_refused_with_the_reason() {
+        let far = ["--distance", "80km"];
+        for (more, option) in [
+            (["--additive-increase", "1M"], "--additive-increase"),
+            (["--rate-timer", "1ms"], "--rate-timer"),
+            (["--key-file", "a.key"], "--key-file"),
+        ] {
+            let why = format!("{option} has no effect without --lscc: it is about LSCC and nothing else");
+            assert_eq!(refused(&[far, more].concat()), why);
+            let with = request(&args(&[&far[..], &more, &["--lscc"]].concat()));
+            assert!(with.is_ok(), "{option}");
+        }
+        assert_eq!(refused(&[far, ["--priorities", "3,4,3"]].concat()), "priority 3 is stated twice");
+        let twice = ["--watchdog", "leaf=1ms", "--watchdog", "Leaf=2ms"];
+        assert_eq!(refused(&[&far[..], &twice].concat()), "the watchdog of Leaf is stated twice");
+        let both = refused(&[&far[..], &["--json", "--toml", "-"]].concat());
+        assert!(both.contains("both print to standard output"), "{both}");
+    }
+
+    #[test]
+    fn a_refusal_names_what_was_typed() {
+        assert_eq!(
+            refused(&["--delay", "5s"]),
+            "a delay of 5s is out of range; expected up to 202.020203ms, that of 40000km of fibre"
+        );
+        let far = ["--distance", "80km"];
+        for (mtu, given) in [("9216", "9,216"), ("0", "0")] {
+            let why = format!("an MTU of {given} bytes is out of range; expected 46 to 9,198 bytes");
+            assert_eq!(refused(&[far, ["--mtu", mtu]].concat()), why);
+        }
+        assert_eq!(
+            refused(&[far, ["--interface-delay", "2s"]].concat()),
+            "--interface-delay: 2s is out of range; expected up to 1s"
+        );
+        assert_eq!(
+            refused(&[far, ["--local-distance", "50000km"]].concat()),
+            "a distance of 50000km to the data center is out of range; expected up to 40000km"
+        );
+    }
+
+    #[test]
+    fn with_standard_output_as_its_file_the_configuration_is_all_that_is_printed() {
+        let args = args(&["--distance", "80km", "--toml", "-"]);
+        let plan = Plan::new(&request(&args).unwrap()).unwrap();
+        assert_eq!(files::write(&args, &plan).unwrap(), [PathBuf::new(); 0]);
+        assert_eq!(shown(&args, &plan, None, &[]), plan.built.texts[0].1);
+    }
 }
