@@ -185,6 +185,22 @@ fn every_scheme_holds_its_plan_in_the_worst_case() {
 }
 
 #[test]
+fn a_proof_of_a_short_link_comes_to_every_pause_and_to_the_headroom_but_by_design() {
+    for scheme in Scheme::ALL {
+        let distance = Request::distance_of(Interval::from_micros(5)).unwrap();
+        let request = Request { scheme, ..Request::new(distance, BitRate::gigabits(100)) };
+        let proof = proof(&request);
+        for case in Case::ALL {
+            let run = run(&proof, case);
+            assert!(run.holds(), "{scheme}: {run:?}");
+            for figure in run.unreached() {
+                assert!(figure.by_design(scheme).is_some(), "{scheme} {case:?}: {figure:?} in {run:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_link_with_too_many_frames_is_proved_at_a_lower_rate() {
     let proof = proof(&request(1_000, 400, Scheme::Bifrost));
     assert!(proof.divisor > 1 && proof.rate() < BitRate::gigabits(400));

@@ -22,7 +22,7 @@ pub use built::Built;
 pub use compare::{Row, compare};
 pub use hosts::{Hosts, Window};
 pub use pauses::{Neighbour, Pauses, Verdict};
-pub use proof::{Case, Proof, Run, RunEnd};
+pub use proof::{Case, Proof, Run, RunEnd, Unreached};
 pub use request::{PlanError, Request, Scheme};
 pub use step::{Part, Quantity, Step};
 pub use whole::Plan;

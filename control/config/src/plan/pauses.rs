@@ -57,7 +57,7 @@ pub enum Verdict {
 
 /// Bytes on the wire of what `cells` bytes of buffer hold at most, from 60-byte frames, of which 80 bytes of buffer take
 /// 84 of the link.
-fn on_the_wire(cells: Bytes) -> WireBytes {
+pub(super) fn on_the_wire(cells: Bytes) -> WireBytes {
     let worst = u128::from(cells.0) * 84;
     WireBytes(u64::try_from(worst.div_ceil(80)).unwrap_or(u64::MAX))
 }

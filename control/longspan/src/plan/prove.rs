@@ -1,11 +1,12 @@
 //! The proof of a plan: the worst cases in simulation.
 
-use config::plan::{Case, Plan, PlanError, Proof, Quantity, Run, RunEnd};
+use config::plan::{Case, Plan, PlanError, Proof, Quantity, Run, RunEnd, Unreached};
 use core::fmt::Write;
 use core::time::Duration;
 use serde_json::{Value, json};
 use std::time::Instant;
-use units::Interval;
+use telemetry::table::Table;
+use units::{Bytes, Interval};
 
 /// The longest time that all runs may take together.
 const LIMIT: Duration = Duration::from_secs(90);
@@ -45,9 +46,9 @@ impl Proved {
     /// The proof as the end of a page. Writing to a string cannot fail, so no result is looked at.
     pub fn page(&self) -> String {
         let mut out = String::from(
-            "\nProof: both gateways in simulation; four senders in phase, one receiver at the slowest drain, which\n\
-             also stops for three round trips\n",
+            "\nProof: both gateways in simulation; four senders in phase, one receiver at the slowest drain",
         );
+        let _ = writeln!(out, ",\nwhich also stops for {}, enough to fill both gateways", self.proof.stop());
         if self.proof.divisor > 1 {
             let _ = writeln!(
                 out,
@@ -59,15 +60,75 @@ impl Proved {
         if self.proof.other_slot {
             out.push_str("  with the usual slot, as that of the plan does not suit this rate\n");
         }
-        for run in &self.runs {
-            write_run(&mut out, run);
+        let lines: Vec<_> = self.runs.iter().flat_map(|run| self.lines(run)).collect();
+        let mut seen = Table::new(1, ["", ""]);
+        lines.iter().for_each(|line| seen.row([line.name.clone(), line.seen.clone()]));
+        let mut left = String::new();
+        seen.write_body_to(&mut left);
+        for (index, (left, line)) in left.lines().zip(&lines).enumerate() {
+            if index % FIGURES == 0 {
+                let _ = writeln!(out, "  {}", self.runs[index / FIGURES].case.name());
+            }
+            let limit = line.limit.replace('\n', &format!("\n{:width$}", "", width = left.len() + 4));
+            let _ = writeln!(out, "{}", format!("  {left}  {limit}").trim_end());
         }
-        let verdict = match self.failure() {
-            None => "the plan holds".to_owned(),
-            Some(why) => format!("THE PLAN IS NOT PROVED: {why}"),
-        };
-        let _ = writeln!(out, "  verdict: {verdict}");
+        match self.failure() {
+            None => self.write_verdict(&mut out),
+            Some(why) => {
+                let _ = writeln!(out, "  verdict: THE PLAN IS NOT PROVED: {why}");
+            }
+        }
         out
+    }
+
+    /// That the plan holds, and what no run has shown.
+    fn write_verdict(&self, out: &mut String) {
+        let unreached = self.unreached();
+        if unreached.is_empty() {
+            out.push_str("  verdict: the plan holds\n");
+            return;
+        }
+        let names: Vec<_> = unreached.iter().map(|figure| figure.name()).collect();
+        let _ = writeln!(out, "  verdict: the plan holds; not reached: {}", names.join(", "));
+        for figure in unreached {
+            let why =
+                figure.by_design(self.proof.scheme()).unwrap_or("no run came to it, so nothing is shown");
+            let _ = writeln!(out, "    {}: {why}", figure.name());
+        }
+    }
+
+    /// What some run has not come to.
+    fn unreached(&self) -> Vec<Unreached> {
+        let by_some =
+            |figure: &Unreached| self.runs.iter().any(|run| run.unreached().any(|it| it == *figure));
+        Unreached::ALL.into_iter().filter(by_some).collect()
+    }
+
+    /// The figures of a run.
+    fn lines(&self, run: &Run) -> [Line; FIGURES] {
+        let (long, local) = self.proof.planned_pauses();
+        let bytes = |bytes: Bytes| Quantity::Bytes(bytes.0).to_string();
+        let planned = |most: Bytes| format!("of {} planned", bytes(most));
+        let limit = |most: Interval, planned: Interval| {
+            let received = run.received;
+            format!("limit {most} = {planned} planned\n+ {received} for which the far side was paused")
+        };
+        let unreached: Vec<_> = run.unreached().collect();
+        let seen = |figure: Unreached, shown: String| match unreached.contains(&figure) {
+            true => "not reached".to_owned(),
+            false => shown,
+        };
+        let line = |name: &str, seen, limit| Line { name: name.into(), seen, limit };
+        let headroom = seen(Unreached::Headroom, bytes(run.headroom.0));
+        let at_long = seen(Unreached::PauseLong, run.pause_long.0.to_string());
+        let at_local = seen(Unreached::PauseLocal, run.pause_local.0.to_string());
+        [
+            line("peak buffer", bytes(run.buffer.0), planned(run.buffer.1)),
+            line("peak headroom", headroom, planned(run.headroom.1)),
+            line("lossless drops", run.drops.to_string(), String::new()),
+            line("longest pause_long", at_long, limit(run.pause_long.1, long)),
+            line("longest pause_local", at_local, limit(run.pause_local.1, local)),
+        ]
     }
 
     /// The proof as JSON.
@@ -82,6 +143,7 @@ impl Proved {
                 "peak_headroom_bytes": run.headroom.0.0,
                 "planned_headroom_bytes": run.headroom.1.0,
                 "lossless_drops": run.drops,
+                "not_reached": names(run.unreached()),
                 "pause_received_ns": run.received.0,
                 "pause_long_ns": run.pause_long.0.0,
                 "pause_long_limit_ns": run.pause_long.1.0,
@@ -94,8 +156,10 @@ impl Proved {
             "rate": self.proof.rate().bits_per_second(),
             "divisor": self.proof.divisor,
             "other_slot": self.proof.other_slot,
+            "stop_ns": self.proof.stop().0,
             "runs": runs.collect::<Value>(),
             "holds": self.failure().is_none(),
+            "not_reached": names(self.unreached()),
             "why": self.failure(),
         })
     }
@@ -117,30 +181,60 @@ fn broken_bounds(run: &Run) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-fn write_run(out: &mut String, run: &Run) {
-    let bytes = |bytes: units::Bytes| Quantity::Bytes(bytes.0).to_string();
-    let lines = [
-        ("peak buffer", bytes(run.buffer.0), format!("of {} planned", bytes(run.buffer.1))),
-        ("peak headroom", bytes(run.headroom.0), format!("of {} planned", bytes(run.headroom.1))),
-        ("lossless drops", run.drops.to_string(), String::new()),
-        (
-            "longest pause_long",
-            run.pause_long.0.to_string(),
-            format!("of {}: as planned, and {} received", run.pause_long.1, run.received),
-        ),
-        ("longest pause_local", run.pause_local.0.to_string(), format!("of {}", run.pause_local.1)),
-    ];
-    let _ = writeln!(out, "  {}", run.case.name());
-    for (what, seen, planned) in lines {
-        let line = format!("    {what:<20} {seen:>16}  {planned}");
-        let _ = writeln!(out, "{}", line.trim_end());
-    }
+/// The lines of a run.
+const FIGURES: usize = 5;
+
+/// A figure of a run: its name, what was seen, and its limit in words.
+struct Line {
+    name: String,
+    seen: String,
+    limit: String,
+}
+
+fn names(figures: impl IntoIterator<Item = Unreached>) -> Value {
+    figures.into_iter().map(Unreached::name).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Bytes;
+    use config::plan::{Request, Scheme};
+    use units::BitRate;
+
+    fn proved(scheme: Scheme) -> Proved {
+        let distance = Request::distance_of(Interval::from_micros(5)).unwrap();
+        let request = Request { scheme, ..Request::new(distance, BitRate::gigabits(100)) };
+        prove(&Plan::new(&request).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_proof_says_of_each_figure_what_was_seen_or_that_it_was_not_reached() {
+        let pfc = proved(Scheme::Pfc).page();
+        assert!(pfc.ends_with("  verdict: the plan holds\n") && !pfc.contains("not reached"), "{pfc}");
+        let cbfc = proved(Scheme::Cbfc);
+        let page = cbfc.page();
+        let end = "  verdict: the plan holds; not reached: headroom, pause_long\n    \
+                   headroom: credits end below XOFF\n    pause_long: credits are no pauses\n";
+        assert!(page.ends_with(end), "{page}");
+        assert_eq!(page.matches("  not reached  ").count(), 2 * Case::ALL.len(), "{page}");
+        assert!(!page.contains(" 0ns  limit"), "{page}");
+        assert_eq!(cbfc.json()["not_reached"], json!(["headroom", "pause_long"]));
+    }
+
+    #[test]
+    fn the_limit_of_a_pause_is_a_sum_of_what_was_planned_and_of_what_was_received() {
+        let proved = proved(Scheme::Pfc);
+        let (run, (long, _)) = (&proved.runs[0], proved.proof.planned_pauses());
+        assert_eq!(run.pause_long.1, long + run.received);
+        let page = proved.page();
+        let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        let sum = format!(
+            "limit {} = {long} planned + {} for which the far side was paused",
+            run.pause_long.1, run.received
+        );
+        assert!(words.contains(&sum), "{page}");
+        assert!(page.lines().all(|line| line.len() <= 100), "{page}");
+    }
 
     #[test]
     fn a_run_that_does_not_hold_names_each_bound_that_it_broke() {

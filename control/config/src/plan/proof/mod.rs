@@ -2,7 +2,9 @@
 
 mod network;
 mod pauses;
+mod reach;
 mod run;
 
 pub use network::Case;
+pub use reach::Unreached;
 pub use run::{Proof, Run, RunEnd};

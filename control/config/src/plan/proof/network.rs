@@ -8,13 +8,14 @@ use std::sync::Arc;
 use endpoint::{CongestionControl, FlowId, GoBackN, HostSettings, Station, Transport};
 use simulation::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use switch::Program;
-use units::{BitRate, Bytes, Distance, Interval, Nanos, PortId, Priority};
+use units::{BitRate, Bytes, Distance, Interval, Nanos, PortId, Priority, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
 
 use crate::core_load::HEADERS;
 use crate::load;
 use crate::plan::built::Built;
+use crate::plan::pauses::{Pauses, held, on_the_wire};
 use crate::plan::request::{PlanError, Request};
 use crate::plan::text::code_point;
 use crate::problem::ConfigError;
@@ -77,13 +78,28 @@ const HOSTS: u32 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
     pub round_trip: Interval,
-    pub end: Nanos,
+    /// For how long the drain stops, after the first round trip.
+    pub stop: Interval,
+    /// What has gathered drains while bursts go on.
+    pub drains: Interval,
 }
 
 impl Times {
-    /// The drain stops from the first round trip to the fourth; what has gathered then drains while bursts go on.
-    pub fn new(round_trip: Interval, falls: Interval) -> Self {
-        Self { round_trip, end: Nanos::ZERO + round_trip * 7 + falls }
+    /// The drain stops until both gateways are full, the far one and then the near one, and for a round trip more; for
+    /// three round trips at least. So the near one pauses its data center even where the link holds less than a buffer.
+    pub fn new(built: &Built, pauses: &Pauses) -> Self {
+        let round_trip = built.round_trip().total();
+        let (long, local) = (built.long().0, built.local().0);
+        let priorities = built.request.priorities.iter().count() as u64;
+        let full = on_the_wire(held(long) + held(local)).0.saturating_mul(priorities);
+        let fills = long.rate.serialization().time_of(WireBytes(full));
+        let stop = (fills + round_trip).max(round_trip * 3);
+        Self { round_trip, stop, drains: round_trip * 4 + pauses.local.max(pauses.long) }
+    }
+
+    /// The end of the run.
+    pub fn end(self) -> Nanos {
+        Nanos::ZERO + self.stop + self.drains
     }
 }
 
@@ -129,16 +145,18 @@ pub(super) fn network(
 /// The most bursts of a run. A drain that is next to nothing would have more of them than memory has room for.
 const BURSTS: usize = 4_096;
 
-/// Everybody sends from the start for five round trips, then in bursts of a quarter of a round trip, two in each.
+/// Everybody sends from the start until a round trip after the stop, then in bursts of a quarter of a round trip, two
+/// in each.
 pub(super) fn flows(request: &Request, times: Times) -> Vec<FlowSpec> {
     let receiver = NodeId(HOSTS + u32::from(SENDERS));
     let at = |quarters: u64| Nanos::ZERO + Interval(times.round_trip.0 / 4) * quarters;
     let priorities: Vec<_> = request.priorities.iter().collect();
-    let mut spans = vec![(at(0), at(20))];
+    let after = |quarters: u64| at(quarters) + times.stop;
+    let mut spans = vec![(at(0), after(8))];
     spans.extend(
-        (11..)
-            .map(|burst| (at(2 * burst), at(2 * burst + 1)))
-            .take_while(|(_, stop)| *stop < times.end)
+        (5..)
+            .map(|burst| (after(2 * burst), after(2 * burst + 1)))
+            .take_while(|(_, stop)| *stop < times.end())
             .take(BURSTS),
     );
     let flow = |source: u32, (start, stop): (Nanos, Nanos), priority| FlowSpec {
@@ -152,7 +170,7 @@ pub(super) fn flows(request: &Request, times: Times) -> Vec<FlowSpec> {
         priority,
         group: 0,
     };
-    let mut flows = vec![flow(receiver.0 + 1, (at(4), at(16)), BLOCKER)];
+    let mut flows = vec![flow(receiver.0 + 1, (at(4), after(4)), BLOCKER)];
     for span in spans {
         for sender in 0..u32::from(SENDERS) {
             let priority = priorities[sender as usize % priorities.len()];

@@ -10,8 +10,8 @@ use units::{BitRate, Bytes, Interval, Nanos};
 use super::network::{Case, FAR, NEAR, Times, flows, network};
 use super::pauses::Pauses as Watch;
 use crate::plan::built::{Built, fixed, group};
-use crate::plan::pauses::Pauses;
-use crate::plan::request::{PlanError, Request};
+use crate::plan::pauses::{Pauses, held};
+use crate::plan::request::{PlanError, Request, Scheme};
 
 /// Frames that a run may put on links, so that all of them together end within a minute or so.
 const FRAMES: u64 = 5_000_000;
@@ -57,8 +57,8 @@ pub struct Run {
     pub headroom: (Bytes, Bytes),
     /// Lossless frames that a switch dropped.
     pub drops: u64,
-    /// The longest pause of the long link, and the most that is legitimate: that of the plan, and the time for which the
-    /// far side was paused itself.
+    /// The longest pause of the long link, by pause frames or by slots that grant nothing, and the most that is
+    /// legitimate: that of the plan, and the time for which the far side was paused itself.
     pub pause_long: (Interval, Interval),
     /// The longest pause of the data center, likewise.
     pub pause_local: (Interval, Interval),
@@ -114,9 +114,28 @@ impl Proof {
         self
     }
 
+    /// The pauses of the plan at the rate at which it runs: of the long link, and of the data center.
+    pub fn planned_pauses(&self) -> (Interval, Interval) {
+        (self.pauses.long, self.pauses.local)
+    }
+
+    /// The scheme on the long link.
+    pub fn scheme(&self) -> Scheme {
+        self.built.request.scheme
+    }
+
     /// The rate at which it runs.
     pub fn rate(&self) -> BitRate {
         self.built.request.rate
+    }
+
+    /// The time for which the drain stops.
+    pub fn stop(&self) -> Interval {
+        self.times().stop
+    }
+
+    fn times(&self) -> Times {
+        Times::new(&self.built, &self.pauses)
     }
 
     /// Runs one case, as long as `go_on` says so. It is asked every few ten thousand events.
@@ -125,11 +144,11 @@ impl Proof {
     /// [`PlanError`] if no network of such links can be built.
     pub fn run(&self, case: Case, go_on: impl FnMut() -> bool) -> Result<Run, PlanError> {
         let request = &self.built.request;
-        let times = Times::new(self.built.round_trip().total(), self.pauses.long.max(self.pauses.local));
+        let times = self.times();
         let network = network(&self.built, self.programs.clone(), case)?;
         let options = Options {
-            until: times.end,
-            limit: times.end,
+            until: times.end(),
+            limit: times.end(),
             taps: vec![NEAR, FAR],
             stall: Interval::from_secs(3_600),
             tolerate_loss: true,
@@ -150,6 +169,9 @@ impl Proof {
     fn seen(&self, case: Case, outcome: &Outcome, [long, local, received]: [Interval; 3]) -> Run {
         let priorities = self.built.request.priorities;
         let far = outcome.switches.iter().find(|it| it.node == FAR).map(|it| &it.ports[1]);
+        // Grants with messages of their own pause without pause frames.
+        let slots = far.and_then(|port| port.flow_control.bifrost()).map(|it| it.slots.longest_full_pause);
+        let long = long.max(slots.unwrap_or_default());
         let groups = || far.into_iter().flat_map(|port| priorities.iter().map(|it| &port.groups[it.index()]));
         let (port, _) = self.built.long();
         let planned = group(port);
@@ -181,11 +203,11 @@ impl Proof {
 fn frames(built: &Built) -> u64 {
     let (port, _) = built.long();
     let pauses = Pauses::new(built);
-    let level = group(port);
     let count = built.request.priorities.iter().count() as u64;
-    let round_trip = built.round_trip().total();
-    let full = (fixed(level.xoff) + level.headroom).0.saturating_mul(count);
-    let drains = built.request.slowest_drain().bytes_in(round_trip * 7 + pauses.local.max(pauses.long));
+    let times = Times::new(built, &pauses);
+    let round_trip = times.round_trip;
+    let full = (held(port) + held(built.local().0)).0.saturating_mul(count);
+    let drains = built.request.slowest_drain().bytes_in(times.drains);
     let all = full.saturating_add(2 * port.rate.bytes_in(round_trip)).saturating_add(drains);
     (all / SHORTEST).saturating_mul(LINKS)
 }
