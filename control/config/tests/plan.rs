@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use config::plan::{Case, Plan, PlanError, Proof, Quantity, Request, Run, Scheme, Verdict};
+use config::plan::{Case, Part, Plan, PlanError, Proof, Quantity, Request, Run, Scheme, Step, Verdict};
 use config::{Severity, parse};
 use proptest::prelude::*;
+use switch::program::{FlowControl, Threshold};
 use units::{BitRate, Bytes, Distance, Interval, Priority, PrioritySet};
 
 fn request(kilometres: u64, gigabits: u64, scheme: Scheme) -> Request {
@@ -83,6 +84,96 @@ fn a_plan_shows_the_numbers_of_the_examples() {
     assert_eq!(step(&lscc, "LSCC", "Qref"), Quantity::Bytes(1_268_205));
     assert_eq!(step(&lscc, "LSCC", "dR"), Quantity::Rate(500_000_000));
     assert_eq!(step(&lscc, "Buffer of lh0", "H"), Quantity::Bytes(11_909_397));
+}
+
+fn steps(request: &Request) -> Vec<(String, Step)> {
+    let plan = Plan::new(request).unwrap();
+    let named = |part: Part| part.steps.into_iter().map(move |step| (part.title.clone(), step));
+    plan.parts.into_iter().chain([plan.pauses.part]).flat_map(named).collect()
+}
+
+#[test]
+fn each_value_of_the_configuration_has_a_formula_on_the_page() {
+    for scheme in Scheme::ALL {
+        let request = request(80, 100, scheme);
+        let steps = steps(&request);
+        let shown = |part: &str, name: &str| {
+            let mut of = steps.iter().filter(|(title, step)| title.starts_with(part) && step.name == name);
+            match of.next().unwrap_or_else(|| panic!("{scheme}: no {name} in {part}")).1.result {
+                Quantity::Bytes(bytes) => Bytes(bytes),
+                other => panic!("{scheme}: {name} is {other}"),
+            }
+        };
+        let built = Plan::new(&request).unwrap().built;
+        for (name, port) in [("dc0", built.local().0), ("lh0", built.long().0)] {
+            let group = port.groups[3].lossless().unwrap();
+            let Threshold::Static(xoff) = group.xoff else { panic!("{group:?}") };
+            let buffer = format!("Buffer of {name}");
+            assert_eq!(shown(&buffer, "XOFF"), xoff, "{scheme}: {name}");
+            let headroom = match (name, scheme) {
+                ("lh0", Scheme::Pfc | Scheme::Relay) => "Headroom of lh0",
+                _ => &buffer,
+            };
+            assert_eq!(shown(headroom, "headroom"), group.headroom, "{scheme}: {name}");
+            if group.xon != Bytes::ZERO && port.flow_control == FlowControl::Pfc {
+                assert_eq!(shown(&buffer, "XON"), group.xon, "{scheme}: {name}");
+            }
+            let marks = format!("Marks (ECN) of the queue of {name}");
+            if let Some(red) = port.queues.iter().find(|queue| queue.priority.number() == 3).unwrap().red {
+                assert_eq!((shown(&marks, "Kmin"), shown(&marks, "Kmax")), (red.kmin, red.kmax), "{scheme}");
+                assert!(steps.iter().any(|(_, it)| it.name == "Pmax" && it.result == Quantity::Percent(20)));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_mbufs_are_the_sum_that_is_shown() {
+    let steps = steps(&request(80, 100, Scheme::Bifrost));
+    let step = |name: &str| &steps.iter().find(|(_, step)| step.name == name).unwrap().1;
+    let terms = |text: &str| text.split(" + ").map(|it| it.replace(',', "").parse::<u64>().unwrap()).sum();
+    for name in ["mbufs", "mbuf"] {
+        assert_eq!(step(name).result.number(), terms(&step(name).numbers), "{:?}", step(name));
+    }
+    let waiting = step("in_buffer");
+    let (packed, others) = waiting.numbers.split_once(" + ").unwrap();
+    let (cells, each) = packed.split_once(" / ").unwrap();
+    let packed = terms(cells).div_ceil(terms(each));
+    assert_eq!(waiting.result.number(), packed + terms(others), "{waiting:?}");
+    let memory = &step("memory").numbers;
+    assert!(memory.starts_with(&format!("{} x ", step("mbufs").result)), "{memory}");
+}
+
+#[test]
+fn a_queue_that_lscc_alone_would_let_gather_has_numbers_and_what_happens_then() {
+    for (scheme, level) in [(Scheme::Bifrost, "H"), (Scheme::Cbfc, "credits"), (Scheme::Pfc, "XOFF")] {
+        let mut request = Request { lscc: true, ..request(80, 100, scheme) };
+        request.senders.rate = BitRate::gigabits(100);
+        request.senders.additive_increase = BitRate::megabits(400);
+        let steps = steps(&request);
+        let step = |name: &str| &steps.iter().rfind(|(_, step)| step.name == name).unwrap().1;
+        let halved = step("Q_halved");
+        assert!(halved.numbers.contains(" + 50G x (814.564us + 200us / 2 x"), "{halved:?}");
+        assert!(halved.result.number() > 60_000_000, "{halved:?}");
+        let beneath = step("beneath");
+        assert!(beneath.formula.starts_with(level) && beneath.result.number() < halved.result.number());
+        assert_eq!(beneath.source, "less than Q_halved: it pauses the senders, and nothing is lost");
+        assert_eq!(step("flow_table").numbers, "65,536 x 132 B");
+        // Nothing is shown without its numbers but what the plan chooses, and what only stands for a level.
+        let bare: Vec<_> = steps.iter().filter(|(_, step)| step.numbers.is_empty()).collect();
+        assert!(bare.iter().all(|(_, step)| step.formula.split(" x ").count() == 1), "{bare:?}");
+    }
+}
+
+#[test]
+fn numbers_of_a_thousand_and_more_have_separators() {
+    for scheme in Scheme::ALL {
+        for (_, step) in steps(&Request { lscc: false, ..request(20_000, 1_600, scheme) }) {
+            let bare = |word: &str| word.len() > 3 && word.bytes().all(|letter| letter.is_ascii_digit());
+            let mut words = step.numbers.split([' ', '(', ')']);
+            assert!(!words.any(bare), "{scheme}: {step:?}");
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How long a pause may last though nothing is broken, and whether a neighbour's watchdog takes it for a storm.
 
-use switch::program::{FlowControl, PortSettings};
+use switch::program::{Bifrost, FlowControl, PortSettings};
 use units::{BitRate, Bytes, Interval, PortId, WireBytes};
 
 use super::built::{Built, fixed, group};
@@ -116,7 +116,10 @@ impl Pauses {
         );
         let part = Part {
             title: "The longest pause that is legitimate: a full buffer at the slowest drain".into(),
-            steps: vec![default, long.step.clone(), local.step.clone()],
+            steps: [Some(default), holdover(built), Some(long.step.clone()), Some(local.step.clone())]
+                .into_iter()
+                .flatten()
+                .collect(),
         };
         Self { part, long: at_long, local: at_local, neighbours: neighbours(built, [&local, &long], drain) }
     }
@@ -127,15 +130,31 @@ impl Pauses {
     }
 }
 
-/// The longest pause toward the other gateway.
-fn of_long(built: &Built, drain: BitRate) -> Longest {
-    let (port, _) = built.long();
-    let slots = match &port.flow_control {
+/// The slots of the long port, if its scheme has any.
+fn slots_of(port: &PortSettings) -> Option<&Bifrost> {
+    match &port.flow_control {
         FlowControl::Bifrost(slots) | FlowControl::BifrostX(slots) => Some(slots),
         FlowControl::PortGrants(it) => Some(&it.slots),
         _ => None,
-    };
-    let (drains, waits, formula, numbers, source) = if let Some(slots) = slots {
+    }
+}
+
+/// The holdover, where there are slots.
+fn holdover(built: &Built) -> Option<Step> {
+    let slots = slots_of(built.long().0)?;
+    Some(Step::new(
+        "holdover",
+        "T / 2: how much longer than T a pause without a grant lasts",
+        format!("{} / 2", slots.slot),
+        Quantity::Time(slots.holdover),
+        "docs/bifrost.md: for a next frame that is late",
+    ))
+}
+
+/// The longest pause toward the other gateway.
+fn of_long(built: &Built, drain: BitRate) -> Longest {
+    let (port, _) = built.long();
+    let (drains, waits, formula, numbers, source) = if let Some(slots) = slots_of(port) {
         let leaked = slots.overrun(port.rate, port.max_frame);
         let waits = slots.slot + slots.holdover;
         (

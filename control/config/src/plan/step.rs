@@ -18,13 +18,15 @@ pub enum Quantity {
     Rate(u64),
     /// A number of things.
     Count(u64),
+    /// Parts of a hundred.
+    Percent(u64),
 }
 
 impl Quantity {
-    /// The number without its unit: bytes, nanoseconds, bits per second or things.
+    /// The number without its unit: bytes, nanoseconds, bits per second, things or parts of a hundred.
     pub fn number(self) -> u64 {
         match self {
-            Self::Bytes(number) | Self::Rate(number) | Self::Count(number) => number,
+            Self::Bytes(number) | Self::Rate(number) | Self::Count(number) | Self::Percent(number) => number,
             Self::Time(time) => time.0,
         }
     }
@@ -36,6 +38,7 @@ impl Quantity {
             Self::Time(_) => "ns",
             Self::Rate(_) => "bps",
             Self::Count(_) => "count",
+            Self::Percent(_) => "percent",
         }
     }
 }
@@ -47,6 +50,7 @@ impl fmt::Display for Quantity {
             Self::Time(time) => time.fmt(f),
             Self::Rate(rate) => f.write_str(&rounded(rate)),
             Self::Count(count) => f.write_str(&grouped(count)),
+            Self::Percent(percent) => write!(f, "{percent} %"),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::step::Part;
 pub struct Plan {
     /// The gateways.
     pub built: Built,
-    /// The formulas: link, headroom, thresholds, LSCC, memory.
+    /// The formulas: link, headroom, thresholds, marks, LSCC, memory.
     pub parts: Vec<Part>,
     /// The longest pauses.
     pub pauses: Pauses,
@@ -32,14 +32,13 @@ impl Plan {
         let built = Built::new(request)?;
         let pauses = Pauses::new(&built);
         let hosts = Hosts::new(&built, &pauses);
-        let parts = [
-            Some(parts::link(&built)),
-            parts::headroom(&built),
-            Some(parts::thresholds(&built)),
-            parts::lscc(&built),
-            Some(parts::memory(&built)),
-        ];
-        let parts = parts.into_iter().flatten().collect();
+        let mut parts = vec![parts::link(&built)];
+        parts.extend(parts::headroom(&built));
+        parts.push(parts::thresholds(&built));
+        parts.extend(parts::local(&built));
+        parts.extend(parts::marks(&built));
+        parts.extend(parts::lscc(&built));
+        parts.push(parts::memory(&built));
         Ok(Self { parts, pauses, schemes: compare(request), hosts, built })
     }
 }

@@ -37,6 +37,7 @@ pub fn plan(plan: &Plan, proof: Option<Value>) -> Value {
         "pause_long_ns": plan.pauses.long.0,
         "pause_local_ns": plan.pauses.local.0,
         "watchdogs": plan.pauses.neighbours.iter().map(neighbour).collect::<Value>(),
+        "note": super::page::note(plan),
         "schemes": rows.collect::<Value>(),
         "hosts": {
             "rate": plan.hosts.rate.bits_per_second(),

@@ -3,6 +3,8 @@
 use config::cores::FRAMES_PER_SECOND;
 use config::plan::{Hosts, Neighbour, Part, Pauses, Plan, Quantity, Step, Verdict};
 use core::fmt::Write;
+use telemetry::table::Table;
+use units::Interval;
 
 /// The columns of a page.
 const WIDTH: usize = 100;
@@ -17,7 +19,10 @@ pub fn page(plan: &Plan) -> String {
     let _ = writeln!(
         out,
         "Plan: {} at {}, MTU {}, {}{above}\n",
-        request.distance, request.rate, request.mtu.0, request.scheme
+        request.distance,
+        request.rate,
+        Quantity::Bytes(request.mtu.0),
+        request.scheme
     );
     for part in &plan.parts {
         write_part(&mut out, part);
@@ -83,74 +88,83 @@ fn write_pauses(out: &mut String, pauses: &Pauses) {
     out.push_str(
         "\n\nPFC watchdogs of neighbours: a storm is a queue that is paused for the detection time\n",
     );
-    for Neighbour { name, detection, source, port, verdict } in &pauses.neighbours {
-        let (pause, port) =
-            if port.0 == 0 { (pauses.local, "pause_local") } else { (pauses.long, "pause_long") };
-        let (word, else_calm) = match verdict {
-            Verdict::Calm => ("calm", None),
-            Verdict::Trips { drain: None } => ("CAN TRIP", Some(String::new())),
-            Verdict::Trips { drain: Some(drain) } => {
-                ("CAN TRIP", Some(format!(", or with a drain of {drain} or more")))
-            }
-        };
-        let line =
-            format!("  {name:<18} {:<8} {port:<11} {:<12} {word}", detection.to_string(), pause.to_string());
-        let source = format!("[{source}]");
-        let _ = match WIDTH.checked_sub(line.len()).filter(|room| source.len() + 2 <= *room) {
+    let mut table = Table::new(5, [""; 5]);
+    for neighbour in &pauses.neighbours {
+        let (pause, port) = longest(pauses, neighbour);
+        let word = if neighbour.verdict == Verdict::Calm { "calm" } else { "CAN TRIP" };
+        let (name, detection) = (neighbour.name.clone(), neighbour.detection.to_string());
+        table.row([name, detection, port.into(), pause.to_string(), word.into()]);
+    }
+    let mut lines = String::new();
+    table.write_body_to(&mut lines);
+    for (line, neighbour) in lines.lines().zip(&pauses.neighbours) {
+        let source = format!("[{}]", neighbour.source);
+        let _ = match WIDTH.checked_sub(line.chars().count()).filter(|room| source.len() + 2 <= *room) {
             Some(room) => writeln!(out, "{line}{source:>room$}"),
             None => writeln!(out, "{line}\n{source:>WIDTH$}"),
         };
-        if let Some(drain) = else_calm {
+        if let Verdict::Trips { drain } = neighbour.verdict {
+            let (pause, _) = longest(pauses, neighbour);
+            let drain =
+                drain.map(|drain| format!(", or with a drain of {drain} or more")).unwrap_or_default();
             let _ = writeln!(out, "      calm with a detection time above {pause}{drain}");
         }
     }
     out.push('\n');
 }
 
+/// The longest pause that a neighbour sees, and its name.
+fn longest(pauses: &Pauses, neighbour: &Neighbour) -> (Interval, &'static str) {
+    match neighbour.port.0 {
+        0 => (pauses.local, "pause_local"),
+        _ => (pauses.long, "pause_long"),
+    }
+}
+
 fn write_schemes(out: &mut String, plan: &Plan) {
     out.push_str("The schemes on this link, without LSCC\n");
-    let _ = writeln!(
-        out,
-        "  {:<12} {:>18}  {:>9}  {:>11}  needs of the other end",
-        "scheme", "buffer of lh0", "control", "reaction"
-    );
+    let headings = ["scheme", "needs of the other end", "buffer of lh0", "control", "reaction"];
+    let mut table = Table::new(2, headings);
     for (scheme, row) in &plan.schemes {
-        let _ = match row {
-            Ok(row) => writeln!(
-                out,
-                "  {:<12} {:>18}  {:>9}  {:>11}  {}",
-                scheme.word(),
-                Quantity::Bytes(row.buffer.0).to_string(),
-                Quantity::Rate(row.control).to_string(),
-                row.reaction.to_string(),
-                row.needs
-            ),
-            Err(error) => writeln!(out, "  {:<12} cannot run here: {error}", scheme.word()),
-        };
+        let Ok(row) = row else { continue };
+        let buffer = Quantity::Bytes(row.buffer.0).to_string();
+        let control = Quantity::Rate(row.control).to_string();
+        table.row([scheme.word().into(), row.needs.into(), buffer, control, row.reaction.to_string()]);
+    }
+    table.write_to(out);
+    for (scheme, row) in &plan.schemes {
+        if let Err(error) = row {
+            let _ = writeln!(out, "  {scheme} cannot run here: {error}");
+        }
     }
     out.push_str(
         "  buffer: XOFF and headroom of all lossless priorities; control: its own frames on the link;\n  \
-         reaction: from an empty buffer and a stopped drain until the sender stops\n\n",
+         reaction: from an empty buffer and a stopped drain until the sender stops\n",
     );
+    if let Some(note) = note(plan) {
+        let _ = writeln!(out, "  {note}");
+    }
+    out.push('\n');
+}
+
+/// What an option has an effect on, where that is not the plan itself.
+pub fn note(plan: &Plan) -> Option<String> {
+    let config::plan::Request { slot, scheme, .. } = &plan.built.request;
+    let slot = slot.filter(|_| !scheme.has_slots())?;
+    Some(format!("--slot {slot} has an effect on this comparison only: {scheme} has no slots"))
 }
 
 fn write_hosts(out: &mut String, hosts: &Hosts) {
     write_part(out, &hosts.part);
     out.truncate(out.trim_end().len());
-    let _ = writeln!(
-        out,
-        "\n\n  {:<12} {:>22}  {:>28}",
-        "messages of", "sends or writes to post", "queue pairs to read (16 each)"
-    );
+    out.push_str("\n\n");
+    let headings = ["messages of", "sends or writes to post", "queue pairs to read (16 each)"];
+    let mut table = Table::new(1, headings);
     for window in &hosts.windows {
-        let _ = writeln!(
-            out,
-            "  {:<12} {:>22}  {:>28}",
-            window.message,
-            Quantity::Count(window.depth).to_string(),
-            Quantity::Count(window.reading_pairs).to_string()
-        );
+        let count = |number| Quantity::Count(number).to_string();
+        table.row([window.message.into(), count(window.depth), count(window.reading_pairs)]);
     }
+    table.write_to(out);
     if !hosts.fits_sequence {
         out.push_str("  One queue pair cannot have that many packets in flight: use several.\n");
     }
@@ -178,7 +192,7 @@ mod tests {
     use super::*;
     use config::plan::{Request, Scheme};
     use core::fmt::Display;
-    use units::{BitRate, Distance, Interval};
+    use units::{BitRate, Distance};
 
     /// The page of `docs/plan.md`, between its markers. To write it anew after a deliberate change, run with `BLESS=1`.
     const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plan.md");
@@ -202,6 +216,42 @@ mod tests {
         let mut request = Request::new(Distance(80_000), BitRate::gigabits(100));
         request.lscc = true;
         long(&"lscc", &page(&Plan::new(&request).unwrap()));
+    }
+
+    #[test]
+    fn columns_stay_columns_whatever_the_length_of_what_is_in_them() {
+        let mut request = Request::new(Distance(20_000_000), BitRate::gigabits(100));
+        request.scheme = Scheme::Pfc;
+        request.watchdogs = ["leaf", "averyveryverylongneighbournamehere"]
+            .map(|name| (name.into(), Interval::from_millis(3)))
+            .into();
+        let plan = Plan::new(&request).unwrap();
+        let text = page(&plan);
+        let places = |word: &str| {
+            let lines = text.lines().filter(|line| line.contains("  pause_lo") && !line.contains('='));
+            lines.map(|line| line.find(word)).collect::<Vec<_>>()
+        };
+        let (pauses, words) = (places("pause_lo"), places("CAN TRIP"));
+        assert_eq!(pauses.len(), plan.pauses.neighbours.len());
+        assert!(pauses.iter().all(|place| *place == pauses[0]), "{text}");
+        // The other gateway has a longer detection time.
+        let trips: Vec<_> = words.into_iter().flatten().collect();
+        assert!(trips.len() >= 4 && trips.iter().all(|place| *place == trips[0]), "{text}");
+        let (_, schemes) = text.split_once("The schemes on this link, without LSCC\n").unwrap();
+        let widths: Vec<_> = schemes.lines().take(1 + Scheme::ALL.len()).map(str::len).collect();
+        assert!(widths.iter().all(|width| *width == widths[0]), "{text}");
+    }
+
+    #[test]
+    fn a_slot_with_a_scheme_that_has_none_is_said_to_be_for_the_comparison_only() {
+        let mut request = Request::new(Distance(80_000), BitRate::gigabits(100));
+        request.slot = Some(Interval::from_micros(20));
+        assert_eq!(note(&Plan::new(&request).unwrap()), None);
+        request.scheme = Scheme::Pfc;
+        let plan = Plan::new(&request).unwrap();
+        let said = "--slot 20us has an effect on this comparison only: pfc has no slots";
+        assert_eq!(note(&plan).as_deref(), Some(said));
+        assert!(page(&plan).contains(&format!("  {said}\n")));
     }
 
     #[test]

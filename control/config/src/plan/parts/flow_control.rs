@@ -2,29 +2,37 @@
 
 use switch::flow_control::cbfc::settings::Cbfc;
 use switch::program::{Bifrost, FlowControl, PortSettings};
-use units::{Bytes, Cells, Distance, WireBytes};
+use units::{Bytes, Cells, Distance, Interval, WireBytes};
 
 use crate::flow_control::bifrost::most_held;
 use crate::headroom::{HeadroomSum, grouped, response_quanta};
+use crate::link::Link;
 use crate::plan::built::{Built, distance, fixed, group};
 use crate::plan::step::{Part, Quantity, Step, sum};
 use crate::thresholds::least_xon;
 
 const HEADROOM_SOURCE: &str = "SONiC buffer_headroom, after IEEE 802.1Q annex N";
 
-/// The headroom of a link of the gateway, where headroom bounds it; `None` for schemes that bound arrivals themselves.
+/// The headroom of lh0, where headroom bounds it; `None` for schemes that bound arrivals themselves.
 pub(in crate::plan) fn headroom(built: &Built) -> Option<Part> {
     let (port, link) = built.long();
     if !matches!(port.flow_control, FlowControl::Pfc | FlowControl::Relay(_)) {
         return None;
     }
     let sum_of = HeadroomSum::new(&link.terms(port, built.gateways[0].cell_occupancy)?);
+    let mut steps = headroom_terms(port, link, &sum_of);
+    steps.push(whole(&sum_of));
+    Some(Part { title: "Headroom of lh0, for each lossless priority".into(), steps })
+}
+
+/// The terms of the headroom of a port on its link.
+pub(super) fn headroom_terms(port: &PortSettings, link: &Link, sum_of: &HeadroomSum) -> Vec<Step> {
     let rate = port.rate;
-    let HeadroomSum { peer_frame, cable, waiting, interfaces, response, .. } = sum_of;
+    let HeadroomSum { peer_frame, cable, waiting, interfaces, response, .. } = *sum_of;
     let bytes = |bytes: Bytes| Quantity::Bytes(bytes.0);
     let during = |time| format!("{rate} x {time} / 8");
     let source = HEADROOM_SOURCE;
-    let steps = vec![
+    vec![
         Step::new(
             "peer_frame",
             "frame in whole cells of 16 B, and one",
@@ -60,17 +68,15 @@ pub(in crate::plan) fn headroom(built: &Built) -> Option<Part> {
         Step::new(
             "response",
             "max(64 x quanta, waiting)",
-            format!("max(64 x {}, {})", response_quanta(rate), grouped(waiting.0)),
+            format!("max(64 x {}, {})", grouped(response_quanta(rate)), grouped(waiting.0)),
             bytes(response),
             "IEEE 802.3 clause 31B.3.7",
         ),
-        whole(&sum_of),
-    ];
-    Some(Part { title: "Headroom of lh0, for each lossless priority".into(), steps })
+    ]
 }
 
 /// The headroom itself.
-fn whole(terms: &HeadroomSum) -> Step {
+pub(super) fn whole(terms: &HeadroomSum) -> Step {
     let HeadroomSum { peer_frame, own_frame, cable, waiting, interfaces, response, cell_occupancy } = *terms;
     let scaled = sum(&[own_frame, cable, waiting, interfaces, response].map(|it| it.0));
     Step::new(
@@ -90,7 +96,7 @@ pub(in crate::plan) fn thresholds(built: &Built) -> Part {
         FlowControl::PortGrants(it) => bifrost(&it.slots, port),
         FlowControl::Cbfc(it) => cbfc(it, built),
         FlowControl::Relay(_) => relay(port),
-        _ => pfc(built),
+        _ => pfc(port, built.round_trip().total()),
     };
     let level = group(port);
     let count = built.request.priorities.iter().count() as u64;
@@ -106,18 +112,22 @@ pub(in crate::plan) fn thresholds(built: &Built) -> Part {
 }
 
 /// PFC: XON for full throughput, XOFF above it.
-fn pfc(built: &Built) -> Vec<Step> {
-    let (port, _) = built.long();
-    let round_trip = built.round_trip().total();
+pub(super) fn pfc(port: &PortSettings, round_trip: Interval) -> Vec<Step> {
     let level = group(port);
     let bdp = port.rate.bytes_in(round_trip);
     let xon_least = least_xon(port.rate, round_trip);
     let xoff = fixed(level.xoff);
     let (frame, gap) = (port.max_frame, port.max_frame + port.max_frame);
     let by_marks = xoff > xon_least + gap;
-    let (formula, numbers) = match by_marks {
-        false => ("XON_least + 2 frames", format!("{} + 2 x {}", grouped(xon_least.0), grouped(frame.0))),
-        true => ("2 Kmax, where marks are above a BDP", format!("2 x {}", grouped(xoff.0 / 2))),
+    let (formula, numbers, source) = match by_marks {
+        false => {
+            let numbers = format!("{} + 2 x {}", grouped(xon_least.0), grouped(frame.0));
+            ("XON_least + 2 frames", numbers, "two frames, so that one alone does not flap")
+        }
+        true => {
+            let numbers = format!("2 x {}", grouped(xoff.0 / 2));
+            ("2 Kmax, where marks are above a BDP", numbers, "senders hear of marks before PFC acts")
+        }
     };
     vec![
         Step::new(
@@ -127,13 +137,7 @@ fn pfc(built: &Built) -> Vec<Step> {
             Quantity::Bytes(xon_least.0),
             "Bifrost paper III-B: 2 Rd D, or the drain runs dry",
         ),
-        Step::new(
-            "XOFF",
-            formula,
-            numbers,
-            Quantity::Bytes(xoff.0),
-            "two frames, so that one alone does not flap",
-        ),
+        Step::new("XOFF", formula, numbers, Quantity::Bytes(xoff.0), source),
         Step::new(
             "XON",
             "XOFF - 2 frames",
@@ -179,6 +183,13 @@ fn planned_buffer(slots: &Bifrost, port: &PortSettings) -> Vec<Step> {
             "Bifrost paper, IV-D",
         ),
         Step::new(
+            "lateness",
+            "how late a slot may end",
+            "",
+            Quantity::Time(slots.lateness),
+            "docs/configuration.md: 5 us by default",
+        ),
+        Step::new(
             "BDP_j",
             "rate x (RTT + jitter) / 8",
             format!("{rate} x ({round_trip} + {jitter}) / 8"),
@@ -187,7 +198,7 @@ fn planned_buffer(slots: &Bifrost, port: &PortSettings) -> Vec<Step> {
         ),
         Step::new(
             "H_least",
-            "BDP_j + 2 Rs T + k MTU + Rs lateness",
+            "BDP_j + 2 Rs T + k MTU + Rs lateness, Rs = rate / 8",
             format!("{bdp} + 2 x {two_slots} + {k} x {} + {late}", grouped(wire)),
             Quantity::Bytes(least),
             "Bifrost paper, IV-C and IV-D",
@@ -212,7 +223,7 @@ fn beneath(slots: &Bifrost, port: &PortSettings) -> Vec<Step> {
         Step::new(
             "leaked",
             "(RTT / T + 2) MTU on the wire",
-            format!("({per_round_trip} + 2) x {}", grouped(wire)),
+            format!("({} + 2) x {}", grouped(per_round_trip), grouped(wire)),
             Quantity::Bytes(overrun.0),
             "docs/bifrost.md: frames that had begun",
         ),
@@ -243,6 +254,13 @@ fn cbfc(credits: &Cbfc, built: &Built) -> Vec<Step> {
     let rounding = fills.0 - under_way.iter().sum::<u64>() - 2 * wire;
     vec![
         Step::new(
+            "interval",
+            "from one message with credits to the next",
+            "",
+            Quantity::Time(credits.interval),
+            "docs/cbfc.md",
+        ),
+        Step::new(
             "credits",
             "rate x (RTT + interval) / 8 + 2 frames + 2 credits",
             format!("{} + 2 x {} + {rounding}", sum(&under_way), grouped(wire)),
@@ -267,7 +285,7 @@ fn cbfc(credits: &Cbfc, built: &Built) -> Vec<Step> {
 }
 
 /// A relay: a round trip, and once more.
-fn relay(port: &PortSettings) -> Vec<Step> {
+pub(super) fn relay(port: &PortSettings) -> Vec<Step> {
     let level = group(port);
     let xoff = fixed(level.xoff);
     vec![Step::new(

@@ -5,6 +5,7 @@ use units::{Bytes, Distance, WireBytes};
 use crate::headroom::{grouped, response_quanta};
 use crate::plan::built::{Built, distance};
 use crate::plan::step::{Part, Quantity, Step};
+use crate::round_trip::RoundTripSum;
 
 /// The formulas of the long link.
 pub(in crate::plan) fn link(built: &Built) -> Part {
@@ -38,22 +39,20 @@ pub(in crate::plan) fn link(built: &Built) -> Part {
             "IEEE 802.3 clause 4.4.2",
         ),
         Step::new(
-            "response",
-            "quanta x 512 bits / rate",
-            format!("{quanta} x 512 / {rate}"),
-            Quantity::Time(terms.response),
+            "quanta",
+            "those in which a device of this rate must stop",
+            "",
+            Quantity::Count(quanta),
             "IEEE 802.3 clause 31B.3.7, by SONiC's table",
         ),
         Step::new(
-            "RTT",
-            "2 delay + interface_delay + tx_window + response + 2 t_frame",
-            format!(
-                "2 x {} + {} + {} + {} + 2 x {frame}",
-                terms.propagation, terms.interfaces, terms.waiting, terms.response
-            ),
-            Quantity::Time(total),
-            "from a pause until it shows at this end",
+            "response",
+            "quanta x 512 bits / rate",
+            format!("{} x 512 / {rate}", grouped(quanta)),
+            Quantity::Time(terms.response),
+            "a quantum is 512 bits",
         ),
+        round_trip(&terms, "from a pause until it shows at this end"),
         Step::new(
             "BDP",
             "rate x RTT / 8",
@@ -63,4 +62,16 @@ pub(in crate::plan) fn link(built: &Built) -> Part {
         ),
     ];
     Part { title: format!("The long link: {far} at {rate}"), steps }
+}
+
+/// The round trip of a link.
+pub(super) fn round_trip(terms: &RoundTripSum, source: &'static str) -> Step {
+    let RoundTripSum { propagation, interfaces, waiting, response, frame } = *terms;
+    Step::new(
+        "RTT",
+        "2 delay + interface_delay + tx_window + response + 2 t_frame",
+        format!("2 x {propagation} + {interfaces} + {waiting} + {response} + 2 x {frame}"),
+        Quantity::Time(terms.total()),
+        source,
+    )
 }

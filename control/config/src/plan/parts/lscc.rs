@@ -1,10 +1,11 @@
 //! LSCC: Qref, the step, and the list of rates in flight.
 
-use units::BitRate;
+use switch::program::FlowControl;
+use units::{BitRate, WireBytes};
 
 use crate::headroom::grouped;
 use crate::lscc_sum::{LsccSum, rounded};
-use crate::plan::built::Built;
+use crate::plan::built::{Built, fixed, group};
 use crate::plan::step::{Part, Quantity, Step};
 
 /// The formulas of LSCC; `None` without it.
@@ -13,7 +14,8 @@ pub(in crate::plan) fn lscc(built: &Built) -> Option<Part> {
     let rate = built.request.rate;
     let mut steps = queue(&sum, rate);
     steps.extend(step(&sum, rate));
-    steps.extend(cost(&sum));
+    steps.extend(halved(built, &sum));
+    steps.push(table(&sum));
     Some(Part { title: "LSCC above it".into(), steps })
 }
 
@@ -81,22 +83,73 @@ fn step(sum: &LsccSum, rate: BitRate) -> Vec<Step> {
     ]
 }
 
-/// The longest queue, and the memory of the flow table.
-fn cost(sum: &LsccSum) -> Vec<Step> {
+/// The longest queue, and what happens if the buffer is less than that.
+fn halved(built: &Built, sum: &LsccSum) -> Vec<Step> {
+    let LsccSum { interval, round_trip, reference, halved, follows, .. } = *sum;
+    let rate = built.request.rate;
+    let drop = BitRate::new(rate.bits_per_second().div_ceil(2)).unwrap_or(rate);
+    let step = sum.step.unwrap_or(drop);
+    let queue = halved + reference;
+    let (level, most) = beneath(built);
+    let then = match most.0 < queue.0 {
+        true => "less than Q_halved: it pauses the senders, and nothing is lost",
+        false => "no less than Q_halved: nothing is paused for that",
+    };
     vec![
         Step::new(
-            "Q_halved",
-            "Qref + drop RTT + drop T / 2 + drop^2 T / (2 dR), drop = rate / 2",
-            "",
-            Quantity::Bytes((sum.halved + sum.reference).0),
-            "docs/lscc.md: a bottleneck that halves",
+            "drop",
+            "rate / 2",
+            format!("{rate} / 2"),
+            Quantity::Rate(drop.bits_per_second()),
+            "a bottleneck that halves for good",
         ),
         Step::new(
-            "flow_table",
-            "132 to 140 B for each flow",
-            grouped(sum.flows.into()),
-            Quantity::Bytes(sum.flow_table().0),
-            "docs/configuration.md",
+            "follows",
+            "RTT + T x drop / dR",
+            format!("{round_trip} + {interval} x {drop} / {step}"),
+            Quantity::Time(follows),
+            "until the advertised rate has followed",
+        ),
+        Step::new(
+            "Q_halved",
+            "Qref + drop x (RTT + T / 2 x (1 + max(1, drop / dR))) / 8",
+            format!(
+                "{} + {drop} x ({round_trip} + {interval} / 2 x (1 + max(1, {drop} / {step}))) / 8",
+                grouped(reference.0)
+            ),
+            Quantity::Bytes(queue.0),
+            "what LSCC alone would let gather: docs/plan.md",
+        ),
+        Step::new(
+            "beneath",
+            format!("{level}: from here on, {} holds the link back", built.request.scheme),
+            "",
+            Quantity::Bytes(most.0),
+            then,
         ),
     ]
+}
+
+/// What the flow control beneath LSCC lets in, and its name.
+fn beneath(built: &Built) -> (&'static str, WireBytes) {
+    let (port, _) = built.long();
+    match &port.flow_control {
+        FlowControl::Bifrost(slots) | FlowControl::BifrostX(slots) => ("H", slots.buffer),
+        FlowControl::PortGrants(it) => ("H", it.slots.buffer),
+        FlowControl::Cbfc(credits) => ("credits", credits.buffer),
+        // A byte of the link takes no less of the buffer.
+        _ => ("XOFF", WireBytes(fixed(group(port).xoff).0)),
+    }
+}
+
+/// The memory of the flow table.
+fn table(sum: &LsccSum) -> Step {
+    let (flows, table) = (u64::from(sum.flows), sum.flow_table().0);
+    Step::new(
+        "flow_table",
+        "flows x (entries and index of each)",
+        format!("{} x {} B", grouped(flows), grouped(table / flows.max(1))),
+        Quantity::Bytes(table),
+        "docs/configuration.md",
+    )
 }
