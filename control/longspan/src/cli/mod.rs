@@ -19,6 +19,7 @@ mod value;
 use ask::{ReloadArgs, ShowArgs};
 use capture::CaptureArgs;
 use check::CheckArgs;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use completions::CompletionsArgs;
 use events::EventsArgs;
@@ -39,6 +40,8 @@ use traffic::TrafficArgs;
     version,
     about,
     max_term_width = 100,
+    // Without a command, the error says which there are.
+    arg_required_else_help = false,
     after_help = "Exit status: 0 success, 1 failure while running, 2 wrong usage or configuration."
 )]
 pub struct Cli {
@@ -69,6 +72,11 @@ pub enum Command {
 
 /// An error of clap in one line: its first paragraph, without "error:".
 pub fn one_line(error: &clap::Error) -> String {
+    if error.kind() == ErrorKind::MissingSubcommand
+        && let Some(ContextValue::Strings(commands)) = error.get(ContextKind::ValidSubcommand)
+    {
+        return format!("a command is missing; there are {} (try --help)", commands.join(", "));
+    }
     let text = error.to_string();
     let paragraph = text.split("\n\n").next().unwrap_or_default();
     let lines: Vec<_> = paragraph.lines().map(str::trim).collect();
@@ -168,6 +176,14 @@ mod tests {
             let line = refused(arguments);
             assert!(!line.is_empty() && !line.contains('\n') && !line.starts_with("error"), "{line}");
         }
+    }
+
+    #[test]
+    fn where_a_command_is_missing_all_are_named() {
+        let missing = refused(&["longspan", "traffic"]);
+        assert_eq!(missing, "a command is missing; there are play, storm, help (try --help)");
+        let missing = refused(&["longspan"]);
+        assert!(missing.starts_with("a command is missing; there are plan, check, "), "{missing}");
     }
 
     #[test]

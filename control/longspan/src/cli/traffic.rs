@@ -13,6 +13,8 @@ use wire::ethernet::MacAddress;
 /// Two machines and no RDMA card make a testbed: hosts of the simulator send RoCEv2 through real devices, obey
 /// PFC and CNPs, and measure completion times.
 #[derive(Args, Debug)]
+// Without a command, the error says which there are.
+#[command(arg_required_else_help = false)]
 pub struct TrafficArgs {
     /// The kind of traffic.
     #[command(subcommand)]
@@ -41,8 +43,8 @@ pub enum TrafficCommand {
   Slower hosts, and a peer that obeys PFC late:
     longspan traffic play scenario.toml --host h0=eth1 --set topology.rate=1G --pfc-delay 20us
 
-Exit status: 0 all flows have ended, 1 time was up or Ctrl-C came before, 2 wrong usage or configuration, or a
-device cannot be used.")]
+Exit status: 0 all flows have ended, 1 time was up or Ctrl-C or SIGTERM came before, or data
+came that does not fit the plan, 2 wrong usage or configuration, or a device cannot be used.")]
 pub struct PlayArgs {
     /// Scenario file
     #[arg(value_name = "FILE")]
@@ -94,7 +96,7 @@ pub struct StormArgs {
     #[arg(value_name = "DEVICE")]
     pub device: String,
     /// Priority to pause. Repeatable
-    #[arg(long, value_name = "N", required = true, value_parser = clap::value_parser!(u8).range(0..8))]
+    #[arg(long, value_name = "N", required = true, value_parser = priority)]
     pub priority: Vec<u8>,
     /// Time of each pause in quanta of 512 bits
     #[arg(long, value_name = "N", default_value = "65535")]
@@ -136,5 +138,36 @@ impl FromStr for HostDevice {
 }
 
 fn mac(text: &str) -> Result<MacAddress, String> {
-    text.parse().map_err(|_| "expected a MAC address, for example 02:00:00:00:00:01".to_owned())
+    let address: Result<MacAddress, _> = text.parse();
+    match address {
+        Ok(address) if address.is_unicast() => Ok(address),
+        Ok(_) => Err("expected the MAC address of one station, neither of a group nor zero".to_owned()),
+        Err(_) => Err("expected a MAC address, for example 02:00:00:00:00:01".to_owned()),
+    }
+}
+
+fn priority(text: &str) -> Result<u8, String> {
+    let expected = "expected a priority from 0 to 7; repeat --priority for several";
+    text.parse().ok().filter(|it| *it < 8).ok_or_else(|| expected.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_router_is_one_station() {
+        assert_eq!(mac("02:00:00:00:00:01"), Ok(MacAddress([2, 0, 0, 0, 0, 1])));
+        for wrong in ["01:80:c2:00:00:01", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00", "eth0"] {
+            assert!(mac(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_priority_is_told_what_would_be_right() {
+        assert_eq!((priority("0"), priority("7")), (Ok(0), Ok(7)));
+        for wrong in ["8", "-1", "3,4", "three", ""] {
+            assert!(priority(wrong).unwrap_err().contains("0 to 7"), "{wrong}");
+        }
+    }
 }
