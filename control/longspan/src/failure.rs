@@ -152,13 +152,10 @@ pub enum Failure {
     #[cfg(feature = "dpdk")]
     #[error("{0}")]
     Ports(#[from] traffic::ports::PortsError),
-    /// A traffic run ended with flows that had not.
+    /// A traffic run did not do what its plan says.
     #[cfg(feature = "dpdk")]
-    #[error("{flows} flows have not ended")]
-    FlowsLeft {
-        /// Flows, counted at each end that was played.
-        flows: u64,
-    },
+    #[error("{0}")]
+    Traffic(#[from] traffic::Unfinished),
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Print(io::Error),

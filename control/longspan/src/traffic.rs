@@ -24,22 +24,24 @@ mod with_dpdk {
     use config::scenario::{Scenario, ScenarioFile};
     use telemetry::table::{Table, bytes, nanos, section, thousands};
     use traffic::ports::{self, DeviceName, Pace};
-    use traffic::{CompletionReport, CountersReport, FlowsReport, Plan, PlayReport, PlayerSettings};
+    use traffic::{CountersReport, FlowsReport, Plan, PlayReport, PlayerSettings, StormReport, TimesReport};
     use units::{Interval, PauseQuanta, Priority, PrioritySet};
 
     /// Plays hosts, or sends a storm.
     ///
     /// # Errors
-    /// [`Failure::Config`], [`Failure::Usage`] and [`Failure::Ports`] if it cannot start, [`Failure::FlowsLeft`] if
-    /// flows have not ended.
+    /// [`Failure::Config`], [`Failure::Usage`] and [`Failure::Ports`] if it cannot start, [`Failure::Traffic`] if
+    /// flows have not ended, or data came that the plan does not have.
     pub fn run(args: &TrafficArgs) -> Result<(), Failure> {
+        // Before all else: a signal during the start of DPDK must not leave its files behind.
+        let interrupt = Interrupt::or_termination_heard()?;
         match &args.command {
-            TrafficCommand::Play(args) => play(args),
-            TrafficCommand::Storm(args) => storm(args),
+            TrafficCommand::Play(args) => play(args, &interrupt),
+            TrafficCommand::Storm(args) => storm(args, &interrupt),
         }
     }
 
-    fn play(args: &PlayArgs) -> Result<(), Failure> {
+    fn play(args: &PlayArgs, interrupt: &Interrupt) -> Result<(), Failure> {
         let scenario = scenario(args)?;
         let names: Vec<String> = args.hosts.iter().map(|it| it.host.clone()).collect();
         let plan = Plan::new(&scenario, &names).map_err(|error| Failure::usage(error.to_string()))?;
@@ -49,15 +51,11 @@ mod with_dpdk {
             pfc_delay: args.pfc_delay.unwrap_or(Interval::ZERO),
         };
         let devices: Vec<_> = args.hosts.iter().map(|it| device(&it.device)).collect();
-        let interrupt = Interrupt::heard()?;
         let pace = Pace { duration: args.duration, poll: args.poll };
         let report = ports::play(&plan, &devices, &settings, pace, || interrupt.flow().is_continue())?;
         console::print(&if args.json { console::json(&report) } else { page(&report) })?;
-        let left = report.hosts.iter().flat_map(|host| host.groups.values());
-        match left.map(|it| it.to_send - it.completed + it.to_receive - it.received).sum() {
-            0 => Ok(()),
-            flows => Err(Failure::FlowsLeft { flows }),
-        }
+        report.doubts().iter().for_each(console::complain);
+        report.outcome().map_err(Failure::from)
     }
 
     /// The scenario of the command line.
@@ -81,19 +79,28 @@ mod with_dpdk {
         Ok(scenario)
     }
 
-    fn storm(args: &StormArgs) -> Result<(), Failure> {
+    fn storm(args: &StormArgs, interrupt: &Interrupt) -> Result<(), Failure> {
         let priorities =
             args.priority.iter().fold(PrioritySet::EMPTY, |all, it| all.with(Priority::from_low_bits(*it)));
-        let interrupt = Interrupt::heard()?;
         let pace = Pace { duration: args.duration, poll: args.poll };
         let (quanta, go_on) = (PauseQuanta(args.quanta), || interrupt.flow().is_continue());
         let report = ports::storm(&device(&args.device), priorities, quanta, args.every, pace, go_on)?;
         if args.json {
             return console::print(&console::json(&report));
         }
-        let [sent, missed] = [report.sent, report.missed].map(thousands);
+        console::print(&line(&report))
+    }
+
+    /// The figures of a storm in a line.
+    fn line(report: &StormReport) -> String {
+        let [sent, missed, unsent] = [report.sent, report.missed, report.unsent].map(thousands);
+        let pauses = if report.sent == 1 { "pause" } else { "pauses" };
+        let unsent = match report.unsent {
+            0 => String::new(),
+            _ => format!(", {unsent} refused by the device"),
+        };
         let latest = nanos(report.latest_ns);
-        console::print(&format!("{sent} pauses sent, {missed} missed; the latest was {latest} late\n"))
+        format!("{sent} {pauses} sent, {missed} missed{unsent}; the latest was {latest} late\n")
     }
 
     fn device(text: &str) -> DeviceName {
@@ -114,20 +121,35 @@ mod with_dpdk {
         ("to send", |(.., it)| thousands(it.to_send)),
         ("completed", |(.., it)| thousands(it.completed)),
         ("bytes", |(.., it)| bytes(it.acknowledged_bytes)),
-        ("mean", |(.., it)| time(it, |it| it.mean_ns.round() as u64)),
-        ("p50", |(.., it)| time(it, |it| it.p50_ns)),
-        ("p99", |(.., it)| time(it, |it| it.p99_ns)),
-        ("p99.9", |(.., it)| time(it, |it| it.p99_9_ns)),
-        ("max", |(.., it)| time(it, |it| it.max_ns)),
+        ("mean", |(.., it)| time(it.completion.as_ref(), mean)),
+        ("p50", |(.., it)| time(it.completion.as_ref(), |it| it.p50_ns)),
+        ("p99", |(.., it)| time(it.completion.as_ref(), |it| it.p99_ns)),
+        ("p99.9", |(.., it)| time(it.completion.as_ref(), |it| it.p99_9_ns)),
+        ("max", |(.., it)| time(it.completion.as_ref(), |it| it.max_ns)),
         ("to receive", |(.., it)| thousands(it.to_receive)),
         ("received", |(.., it)| thousands(it.received)),
     ];
 
-    fn time(flows: &FlowsReport, figure: fn(&CompletionReport) -> u64) -> String {
-        flows.completion.as_ref().map_or_else(|| "-".to_owned(), |it| nanos(figure(it)))
+    const ROUND_TRIPS: [Column<Row, String>; 8] = [
+        ("host", |(host, ..)| host.clone()),
+        ("group", |(_, group, _)| group.clone()),
+        ("count", |(.., it)| it.round_trip.as_ref().map_or_else(|| "-".to_owned(), |it| thousands(it.count))),
+        ("mean", |(.., it)| time(it.round_trip.as_ref(), mean)),
+        ("p50", |(.., it)| time(it.round_trip.as_ref(), |it| it.p50_ns)),
+        ("p99", |(.., it)| time(it.round_trip.as_ref(), |it| it.p99_ns)),
+        ("p99.9", |(.., it)| time(it.round_trip.as_ref(), |it| it.p99_9_ns)),
+        ("max", |(.., it)| time(it.round_trip.as_ref(), |it| it.max_ns)),
+    ];
+
+    fn mean(times: &TimesReport) -> u64 {
+        times.mean_ns.round() as u64
     }
 
-    const PACKETS: [Column<CountersReport, u64>; 11] = [
+    fn time(times: Option<&TimesReport>, figure: fn(&TimesReport) -> u64) -> String {
+        times.map_or_else(|| "-".to_owned(), |it| nanos(figure(it)))
+    }
+
+    const PACKETS: [Column<CountersReport, u64>; 12] = [
         ("data sent", |it| it.data_sent),
         ("again", |it| it.retransmitted),
         ("data received", |it| it.data_received),
@@ -138,6 +160,7 @@ mod with_dpdk {
         ("timeouts", |it| it.timeouts),
         ("PFC", |it| it.pauses_received),
         ("wrong ICRC", |it| it.wrong_icrc),
+        ("misfits", |it| it.misfits),
         ("strays", |it| it.strays),
     ];
 
@@ -146,10 +169,16 @@ mod with_dpdk {
         let ending = if report.complete { "all flows have ended" } else { "flows are left" };
         let mut page = format!("Played for {}; {ending}\n", nanos(report.duration_ns));
         let rows = report.hosts.iter().flat_map(|host| {
-            host.groups.iter().map(|(group, flows)| (host.name.clone(), group.clone(), *flows))
+            host.groups.iter().map(|(group, flows)| (host.name.clone(), group.clone(), flows.clone()))
         });
+        let rows: Vec<Row> = rows.collect();
+        let measured: Vec<Row> = rows.iter().filter(|(.., it)| it.round_trip.is_some()).cloned().collect();
         let flows = Table::of(2, &FLOWS, rows);
         section(&mut page, "FLOWS: completion times from start to last acknowledgement", &flows);
+        if !measured.is_empty() {
+            let round_trips = Table::of(2, &ROUND_TRIPS, measured);
+            section(&mut page, "ROUND TRIPS: from data to its acknowledgement", &round_trips);
+        }
         let mut packets =
             Table::new(1, core::iter::once("host").chain(PACKETS.iter().map(|(heading, _)| *heading)));
         for host in &report.hosts {
@@ -158,5 +187,18 @@ mod with_dpdk {
         }
         section(&mut page, "PACKETS", &packets);
         page
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn one_pause_is_told_as_one_and_refused_ones_only_where_there_are_some() {
+            let report = StormReport { sent: 1, missed: 2, unsent: 0, latest_ns: 300 };
+            assert_eq!(line(&report), "1 pause sent, 2 missed; the latest was 300 ns late\n");
+            let refused = line(&StormReport { sent: 0, unsent: 3, ..report });
+            assert!(refused.starts_with("0 pauses sent, 2 missed, 3 refused by the device;"), "{refused}");
+        }
     }
 }

@@ -5,16 +5,29 @@
 //! send. A [`Player`] is one host at one port, sans-IO: `now` and frames go in, complete frames and the next deadline
 //! come out. A [`Storm`] is a sender of pauses. `ports` moves frames between them and devices of DPDK.
 
+#[cfg(feature = "dpdk")]
+mod claim;
+#[cfg(feature = "dpdk")]
+mod device;
+mod expected;
+#[cfg(feature = "dpdk")]
+mod interfaces;
+#[cfg(feature = "dpdk")]
+mod lane;
+mod packet;
 mod plan;
 mod player;
 #[cfg(feature = "dpdk")]
 pub mod ports;
 mod report;
+mod round_trips;
 mod storm;
 #[cfg(test)]
 mod testing;
 
 pub use plan::{Part, Plan, PlanError, PlannedEnd};
 pub use player::{Player, PlayerSettings};
-pub use report::{CompletionReport, CountersReport, FlowsReport, HostReport, PlayReport, StormReport};
+pub use report::{
+    CountersReport, Doubt, FlowsReport, HostReport, PlayReport, StormReport, TimesReport, Unfinished,
+};
 pub use storm::Storm;

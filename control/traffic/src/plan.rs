@@ -51,6 +51,8 @@ pub struct PlannedEnd {
     pub stop: Option<Interval>,
     /// Its group: an index into [`Plan::groups`].
     pub group: u16,
+    /// Bytes of the message in each packet of its sender but the last.
+    pub sender_mtu: u16,
     /// The end.
     pub connection: Connection,
 }
@@ -125,7 +127,7 @@ impl Plan {
                     first_psn,
                     length: flow.bytes,
                 };
-                part.push(planned(&flow, connection));
+                part.push(planned(&flow, hosts[&flow.source].mtu, connection));
             }
         }
         let parts: Result<Vec<_>, _> = names
@@ -144,12 +146,13 @@ impl Plan {
     }
 }
 
-fn planned(flow: &FlowSpec, connection: Connection) -> PlannedEnd {
+fn planned(flow: &FlowSpec, sender_mtu: u16, connection: Connection) -> PlannedEnd {
     let from_start = |at: Nanos| at.since(Nanos::ZERO);
     PlannedEnd {
         start: from_start(flow.start),
         stop: flow.stop.map(from_start),
         group: flow.group,
+        sender_mtu,
         connection,
     }
 }

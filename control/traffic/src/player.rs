@@ -1,7 +1,10 @@
 //! A host of a plan at one port.
 
+use crate::expected::Expected;
+use crate::packet::{self, NotRead, Packet};
 use crate::plan::Part;
-use crate::report::{CompletionReport, CountersReport, FlowsReport, HostReport};
+use crate::report::{CountersReport, FlowsReport, HostReport, TimesReport};
+use crate::round_trips::RoundTrips;
 use core::cmp::Reverse;
 use core::net::IpAddr;
 use endpoint::{End, Event, FlowId, Host, Transmit};
@@ -9,13 +12,11 @@ use hdrhistogram::Histogram;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use units::{Bytes, Interval, Nanos};
 use wire::ethernet::{self, EtherType, MacAddress};
-use wire::ip::IpProtocol;
-use wire::roce::{UDP_PORT, icrc};
-use wire::{ipv4, ipv6, udp};
+use wire::roce::icrc;
 
-/// Significant digits of completion times.
+/// Significant digits of times.
 const DIGITS: u8 = 3;
-/// The longest completion time that is told from longer ones.
+/// The longest time that is told from longer ones.
 const LONGEST: Interval = Interval(3_600_000_000_000);
 
 /// How a host is played.
@@ -43,6 +44,15 @@ struct Group {
     flows: FlowsReport,
     /// Nanoseconds from the start of each flow to its last acknowledgement.
     completion: Histogram<u64>,
+    /// Nanoseconds from packets of data to their acknowledgements.
+    round_trip: Histogram<u64>,
+}
+
+impl Group {
+    fn new() -> Self {
+        let times = Histogram::new_with_max(LONGEST.0, DIGITS).expect("an hour fits, with up to five digits");
+        Self { flows: FlowsReport::default(), completion: times.clone(), round_trip: times }
+    }
 }
 
 /// A host at one port. Its frames have the addresses of the scenario, and zeros for payload.
@@ -65,11 +75,16 @@ pub struct Player {
     /// The frame that is being completed.
     frame: Vec<u8>,
     wrong_icrc: u64,
+    expected: Expected,
+    misfits: u64,
+    round_trips: RoundTrips,
 }
 
 impl Player {
     /// A host that begins to play its part at `begin`. Receivers are open from then on.
     pub fn new(part: &Part, settings: PlayerSettings, begin: Nanos) -> Self {
+        let (address, hosts) = (part.settings.station.address, settings.stations.keys().copied());
+        let expected = Expected::new(address, hosts, &part.ends);
         let mut player = Self {
             name: part.name.clone(),
             host: Host::new(part.settings.clone()),
@@ -83,6 +98,9 @@ impl Player {
             pauses: VecDeque::new(),
             frame: Vec::new(),
             wrong_icrc: 0,
+            expected,
+            misfits: 0,
+            round_trips: RoundTrips::default(),
         };
         for end in &part.ends {
             let reserved = player.host.reserve();
@@ -108,14 +126,11 @@ impl Player {
     }
 
     fn group(&mut self, number: u16) -> &mut Group {
-        self.groups.entry(number).or_insert_with(|| Group {
-            flows: FlowsReport::default(),
-            completion: Histogram::new_with_max(LONGEST.0, DIGITS)
-                .expect("an hour fits, with up to five digits"),
-        })
+        self.groups.entry(number).or_insert_with(Group::new)
     }
 
-    /// Takes a frame, without FCS. Counts packets of RoCEv2 that were damaged on the way.
+    /// Takes a frame, without FCS. Counts packets of RoCEv2 that were damaged on the way, and data that is not what the
+    /// plan says. Neither reaches the host.
     pub fn arrive(&mut self, now: Nanos, frame: &[u8]) {
         if let Ok(view) = ethernet::View::parse(frame) {
             let (ether_type, packet) = (view.ether_type(), view.into_payload());
@@ -123,9 +138,21 @@ impl Player {
                 self.pauses.push_back((now + self.settings.pfc_delay, frame.to_vec()));
                 return;
             }
-            if is_roce(ether_type, packet) && !icrc::verify(packet).unwrap_or(false) {
-                self.wrong_icrc += 1;
-                return;
+            match Packet::read(ether_type, packet) {
+                Err(NotRead::WrongIcrc) => {
+                    self.wrong_icrc += 1;
+                    return;
+                }
+                Ok(packet) if self.expected.is_misfit(&packet) => {
+                    self.misfits += 1;
+                    return;
+                }
+                Ok(packet) => {
+                    if let Some((group, time)) = self.round_trips.on_arrived(now, &packet) {
+                        self.group(group).round_trip.saturating_record(time.0);
+                    }
+                }
+                Err(NotRead::Other) => {}
             }
         }
         self.host.ingress(now, frame, Bytes(frame.len() as u64));
@@ -138,8 +165,8 @@ impl Player {
             self.host.ingress(now, &frame, Bytes(frame.len() as u64));
         }
         self.start_and_stop(now);
-        let Self { host, settings, frame, .. } = self;
-        host.egress(now, &mut Outlet { settings, frame, out });
+        let Self { host, settings, frame, round_trips, .. } = self;
+        host.egress(now, &mut Outlet { now, settings, frame, round_trips, out });
         self.take_events(now);
     }
 
@@ -148,6 +175,7 @@ impl Player {
         while let Some(end) = self.starts.pop_front_if(|end| begin + end.start <= now) {
             let (flow, bytes) = (end.connection.flow, end.connection.length);
             self.group(end.group).flows.started += 1;
+            self.round_trips.open(&end);
             self.sending.insert(flow, Sending { started: now, group: end.group, bytes });
             self.stops.extend(end.stop.map(|stop| Reverse((begin + stop, flow))));
             self.host.connect(now, &end.connection);
@@ -166,6 +194,7 @@ impl Player {
             match event {
                 Event::Acknowledged { flow, .. } => {
                     let Some(sent) = self.sending.remove(&flow) else { continue };
+                    self.round_trips.close(flow);
                     let group = self.group(sent.group);
                     group.flows.completed += 1;
                     group.flows.acknowledged_bytes += sent.bytes.unwrap_or(0);
@@ -200,69 +229,60 @@ impl Player {
     pub fn report(&self, groups: &[String]) -> HostReport {
         let flows = self.groups.iter().map(|(number, group)| {
             let name = groups.get(usize::from(*number)).cloned().unwrap_or_default();
-            let completion = (!group.completion.is_empty()).then(|| CompletionReport::of(&group.completion));
-            (name, FlowsReport { completion, ..group.flows })
+            let completion = TimesReport::of(&group.completion);
+            let round_trip = TimesReport::of(&group.round_trip);
+            (name, FlowsReport { completion, round_trip, ..group.flows.clone() })
         });
         HostReport {
             name: self.name.clone(),
             groups: flows.collect(),
-            counters: CountersReport::new(self.host.counters(), self.wrong_icrc),
+            counters: CountersReport {
+                wrong_icrc: self.wrong_icrc,
+                misfits: self.misfits,
+                answers_received: self.round_trips.answers,
+                ..CountersReport::of(self.host.counters())
+            },
         }
     }
 }
 
 /// Completes the frames of a host: destination, payload and ICRC.
 struct Outlet<'a, F> {
+    now: Nanos,
     settings: &'a PlayerSettings,
     frame: &'a mut Vec<u8>,
+    round_trips: &'a mut RoundTrips,
     out: &'a mut F,
 }
 
 impl<F: FnMut(&[u8])> Transmit for Outlet<'_, F> {
-    fn frame(&mut self, _start: Nanos, headers: &[u8], length: Bytes, _flow: Option<FlowId>) {
+    fn frame(&mut self, _start: Nanos, headers: &[u8], length: Bytes, flow: Option<FlowId>) {
         self.frame.clear();
         self.frame.extend_from_slice(headers);
         self.frame.resize(usize::try_from(length.0).unwrap_or(headers.len()).max(headers.len()), 0);
         let Ok(view) = ethernet::View::parse(self.frame.as_slice()) else { return };
         let (ether_type, packet) = (view.ether_type(), view.into_payload());
-        let station = destination(ether_type, packet).and_then(|it| self.settings.stations.get(&it));
+        let station = packet::addresses(ether_type, packet)
+            .and_then(|(_, destination)| self.settings.stations.get(&destination));
         if let Some(mac) = self.settings.router.as_ref().or(station) {
             self.frame[..6].copy_from_slice(&mac.0);
         }
-        if icrc::fill(&mut self.frame[ethernet::HEADER_LEN..]).is_ok() {
-            (self.out)(self.frame);
+        if icrc::fill(&mut self.frame[ethernet::HEADER_LEN..]).is_err() {
+            return;
         }
+        if let (Some(flow), Some(bth)) =
+            (flow, packet::transport(ether_type, &self.frame[ethernet::HEADER_LEN..]))
+        {
+            self.round_trips.on_sent(self.now, flow, bth.psn(), bth.ack_requested());
+        }
+        (self.out)(self.frame);
     }
-}
-
-/// Where a packet goes.
-fn destination(ether_type: EtherType, packet: &[u8]) -> Option<IpAddr> {
-    match ether_type {
-        EtherType::IPV4 => Some(ipv4::View::parse(packet).ok()?.destination().into()),
-        EtherType::IPV6 => Some(ipv6::View::parse(packet).ok()?.destination().into()),
-        _ => None,
-    }
-}
-
-/// Whether a packet is one of RoCEv2.
-fn is_roce(ether_type: EtherType, packet: &[u8]) -> bool {
-    let datagram = match ether_type {
-        EtherType::IPV4 => ipv4::View::parse(packet)
-            .ok()
-            .filter(|it| it.protocol() == IpProtocol::UDP)
-            .map(ipv4::View::into_payload),
-        EtherType::IPV6 => ipv6::View::parse(packet)
-            .ok()
-            .filter(|it| it.next_header() == IpProtocol::UDP)
-            .map(ipv6::View::into_payload),
-        _ => None,
-    };
-    datagram.and_then(|it| udp::View::parse(it).ok()).is_some_and(|it| it.destination_port() == UDP_PORT)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::{Doubt, PlayReport, Unfinished};
     use crate::testing::{Bench, DELAY, PAIRS, scenario};
     use units::{PauseQuanta, Priority, PrioritySet};
     use wire::pfc;
@@ -316,6 +336,79 @@ mod tests {
             frames += 1;
         });
         assert!(frames > 0);
+    }
+
+    /// A run whose machines plan `traffic` and `other`, with `more` in the scenario of the second.
+    fn planned_apart(other: &str, more: &str) -> [HostReport; 2] {
+        let scenarios = [scenario(PAIRS), scenario(&format!("{other}{more}"))];
+        let mut bench = Bench::planned_apart([&scenarios[0], &scenarios[1]], NAMES, Interval::ZERO);
+        bench.run(Nanos(20_000_000));
+        bench.players.each_ref().map(|player| player.report(&["pairs".into()]))
+    }
+
+    #[test]
+    fn data_of_another_plan_is_counted_and_ends_no_flow() {
+        let larger = PAIRS.replace("100kB", "200kB");
+        let smaller = PAIRS.replace("100kB", "50kB");
+        let longer_packets = "[host]\nmtu = 2048\n";
+        for (other, more) in [(&*larger, ""), (&*smaller, ""), (PAIRS, longer_packets)] {
+            let [sender, receiver] = planned_apart(other, more);
+            assert!(receiver.counters.misfits > 0 && sender.counters.misfits == 0);
+            assert_eq!((sender.groups["pairs"].completed, receiver.groups["pairs"].received), (0, 0));
+            let report = PlayReport { duration_ns: 0, complete: false, hosts: vec![sender, receiver] };
+            let doubts = report.doubts();
+            assert!(doubts.iter().any(|it| matches!(it, Doubt::Misfits { host, .. } if host == "right0")));
+            assert_eq!(report.outcome(), Err(Unfinished::Flows { flows: 4 }));
+        }
+        let [_, same] = planned_apart(PAIRS, "");
+        assert_eq!((same.counters.misfits, same.counters.strays), (0, 0));
+    }
+
+    #[test]
+    fn sequence_numbers_of_another_seed_do_not_fit_and_the_sender_learns_that_nothing_was_acknowledged() {
+        let mut other = scenario(PAIRS);
+        other.seed += 1;
+        let mut bench = Bench::planned_apart([&scenario(PAIRS), &other], NAMES, Interval::ZERO);
+        bench.run(Nanos(20_000_000));
+        let hosts: Vec<_> = bench.players.iter().map(|player| player.report(&["pairs".into()])).collect();
+        let (sent, misfits) = (hosts[0].counters.data_sent, hosts[1].counters.misfits);
+        assert!(misfits > 100 && sent >= misfits);
+        assert_eq!(hosts[1].counters.data_received, 0);
+        let report = PlayReport { duration_ns: 0, complete: false, hosts };
+        let (left, right) = ("left0".to_owned(), "right0".to_owned());
+        let expected = [Doubt::Unanswered { host: left }, Doubt::Misfits { host: right, packets: misfits }];
+        assert_eq!(report.doubts(), expected);
+    }
+
+    #[test]
+    fn each_acknowledged_packet_has_a_round_trip_and_the_buckets_count_them_all() {
+        let mut bench = bench();
+        bench.run(LATE);
+        let round_trip = bench.flows(0).round_trip.unwrap();
+        let counters = bench.players[0].report(&[]).counters;
+        assert_eq!((round_trip.count, round_trip.count), (counters.data_sent, counters.answers_received));
+        assert_eq!(round_trip.buckets_ns.values().sum::<u64>(), round_trip.count);
+        // The wire both ways, and acknowledgements that wait for each other for less than a packet takes.
+        assert!(round_trip.min_ns >= 2 * DELAY.0 - DELAY.0 / 1_000, "{}", round_trip.min_ns);
+        assert!(round_trip.max_ns < 2 * DELAY.0 + 2_000, "{}", round_trip.max_ns);
+        assert_eq!(bench.flows(1).round_trip, None, "the receiver sends no data");
+    }
+
+    #[test]
+    fn what_is_sent_twice_has_no_round_trip() {
+        let mut bench = bench();
+        let mut number = 0;
+        bench.wire = Box::new(move |frame| {
+            number += 1;
+            (number != 5).then(|| frame.to_vec())
+        });
+        bench.run(LATE);
+        let (flows, counters) = (bench.flows(0), bench.players[0].report(&[]).counters);
+        let round_trip = flows.round_trip.unwrap();
+        assert!(
+            counters.retransmitted > 0 && round_trip.count <= counters.data_sent - 2 * counters.retransmitted
+        );
+        assert!(round_trip.max_ns < 2 * DELAY.0 + 2_000, "{}", round_trip.max_ns);
     }
 
     #[test]

@@ -1,23 +1,18 @@
 //! Players and storms on devices of DPDK, on one thread.
 
+pub use crate::device::{DeviceError, DeviceName};
+
+use crate::lane::{self, Lane};
 use crate::plan::Plan;
 use crate::player::{Player, PlayerSettings};
-use crate::report::{PlayReport, StormReport};
-use crate::storm::Storm;
-use core::convert::Infallible;
-use core::str::FromStr;
+use crate::report::{CountersReport, HostReport, PlayReport, StormReport};
+use crate::storm::{self, Storm};
 use core::time::Duration;
-use dpdk::{
-    BURST, Eal, EalOptions, Mbuf, Opened, Pool, PoolSettings, Port, PortSettings, RxQueue, Tsc, TxQueue,
-};
+use dpdk::Tsc;
 use endpoint::HostSettings;
-use std::process;
 use std::thread;
-use switch::Frame;
 use units::{Bytes, Interval, Nanos, PauseQuanta, PrioritySet};
 
-/// The mbufs of a port: both rings, and what waits.
-const MBUFS: u32 = 4_095;
 /// The longest header of a packet, and room to spare.
 const HEADERS: u64 = 128;
 /// A frame of 1,500 bytes of payload, with a VLAN tag.
@@ -26,6 +21,8 @@ const ORDINARY: Bytes = Bytes(1_518);
 const REST: Interval = Interval::from_micros(50);
 /// How long hosts stay after their last flow has ended, to answer what is sent to them again.
 const LINGER: Interval = Interval(300_000_000);
+/// How long a link may take to come up: a card and its peer agree on how they speak, for some seconds.
+const PATIENCE: Interval = Interval::from_secs(10);
 const CALIBRATION: Duration = Duration::from_millis(200);
 
 /// Why hosts cannot be played on ports.
@@ -38,42 +35,11 @@ pub enum PortsError {
     #[error("{0}")]
     Pool(#[from] dpdk::PoolError),
     /// A device cannot be used.
-    #[error("{device}: {reason}")]
-    Device {
-        /// The device, as it was named.
-        device: String,
-        /// The reason.
-        reason: String,
-    },
+    #[error("{0}")]
+    Device(#[from] DeviceError),
     /// The time stamp counter is no clock.
     #[error("{0}")]
     Clock(#[from] dpdk::CalibrationError),
-}
-
-/// A device, as a person names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DeviceName {
-    /// A network card: `0000:3b:00.0`.
-    Pci(String),
-    /// A virtual device of DPDK: `net_memif0,role=client,...`.
-    Virtual(String),
-    /// An interface of the kernel: `veth0`.
-    Interface(String),
-}
-
-impl FromStr for DeviceName {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        let digits = |it: char| it.is_ascii_hexdigit() || it == ':' || it == '.';
-        Ok(if text.starts_with("net_") {
-            Self::Virtual(text.into())
-        } else if text.contains(':') && text.contains('.') && text.chars().all(digits) {
-            Self::Pci(text.into())
-        } else {
-            Self::Interface(text.into())
-        })
-    }
 }
 
 /// How long and how a run goes on.
@@ -97,13 +63,14 @@ pub fn play(
     go_on: impl Fn() -> bool,
 ) -> Result<PlayReport, PortsError> {
     let hosts = plan.parts.iter().map(|part| longest_frame(&part.settings));
-    let lanes = open(devices, hosts.max().unwrap_or(ORDINARY))?;
+    let lanes = lane::open(devices, hosts.max().unwrap_or(ORDINARY))?;
     let clock = Tsc::calibrate(CALIBRATION)?;
+    wait_for_links(&clock, &lanes, &go_on)?;
     let begin = clock.now();
     let player = |part| Player::new(part, settings.clone(), begin);
     let mut stages: Vec<_> = plan.parts.iter().map(player).zip(lanes).collect();
     let mut done_at = None;
-    let now = run(clock, pace, |now| {
+    let now = run(&clock, begin, pace, |now| {
         let mut moved = false;
         for (player, lane) in &mut stages {
             moved |= lane.turn(now, player);
@@ -116,17 +83,22 @@ pub fn play(
         let next = stages.iter().map(|(player, _)| player.next_deadline()).min().unwrap_or(Nanos::NEVER);
         Some(if moved { now } else { next })
     });
+    let report = |(player, lane): &(Player, Lane)| {
+        let report = player.report(&plan.groups);
+        let counters = CountersReport { unsent: lane.unsent(), ..report.counters };
+        HostReport { counters, ..report }
+    };
     Ok(PlayReport {
         duration_ns: done_at.unwrap_or(now).since(begin).0,
         complete: done_at.is_some(),
-        hosts: stages.iter().map(|(player, _)| player.report(&plan.groups)).collect(),
+        hosts: stages.iter().map(report).collect(),
     })
 }
 
 /// Sends a storm of pauses through `device` until time is up, or `go_on` says no.
 ///
 /// # Errors
-/// [`PortsError`] if the device cannot be used.
+/// [`PortsError`] if the device cannot be used, or `every` is shorter than a pause takes on its link.
 pub fn storm(
     device: &DeviceName,
     priorities: PrioritySet,
@@ -135,11 +107,16 @@ pub fn storm(
     pace: Pace,
     go_on: impl Fn() -> bool,
 ) -> Result<StormReport, PortsError> {
-    let mut lanes = open(core::slice::from_ref(device), ORDINARY)?;
+    let mut lanes = lane::open(core::slice::from_ref(device), ORDINARY)?;
     let clock = Tsc::calibrate(CALIBRATION)?;
+    wait_for_links(&clock, &lanes, &go_on)?;
     let lane = &mut lanes[0];
-    let mut storm = Storm::new(lane.port.mac(), priorities, quanta, every, clock.now());
-    run(clock, pace, |now| {
+    refuse_too_often(lane, every)?;
+    let begin = clock.now();
+    let end = begin + pace.duration;
+    let mut storm = Storm::new(lane.port.mac(), priorities, quanta, every, begin, end);
+    let mut taken = 0;
+    run(&clock, begin, pace, |now| {
         lane.discard();
         // While the device is full, pauses are missed: late ones would leave back to back.
         if lane.waiting.is_empty()
@@ -147,16 +124,40 @@ pub fn storm(
         {
             lane.waiting.extend(lane.pool.frame(frame));
         }
-        lane.flush();
+        taken += lane.flush() as u64;
         go_on().then(|| storm.next_deadline())
     });
-    Ok(storm.report())
+    let report = storm.report();
+    let sent = taken.saturating_sub(lane.unsent());
+    Ok(StormReport { sent, unsent: report.sent.saturating_sub(sent), ..report })
 }
 
-/// Calls `turn` until it says `None` or time is up, and sleeps until the instant that it says, if that is far enough.
-/// Returns the last instant.
-fn run(clock: Tsc, pace: Pace, mut turn: impl FnMut(Nanos) -> Option<Nanos>) -> Nanos {
-    let end = clock.now() + pace.duration;
+/// Waits until the links of all devices are up.
+fn wait_for_links(clock: &Tsc, lanes: &[Lane], go_on: &impl Fn() -> bool) -> Result<(), DeviceError> {
+    let end = clock.now() + PATIENCE;
+    while let Some(down) = lanes.iter().find(|lane| !lane.is_up()) {
+        if clock.now() >= end || !go_on() {
+            return Err(DeviceError::NoLink(down.device()));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Refuses pauses that follow each other faster than the link carries them, if its rate is known.
+fn refuse_too_often(lane: &Lane, every: Interval) -> Result<(), DeviceError> {
+    let Some(rate) = lane.rate() else { return Ok(()) };
+    let least = rate.serialization().time_of(storm::on_wire());
+    if every >= least {
+        return Ok(());
+    }
+    Err(DeviceError::TooOften { device: lane.device(), every, least, rate })
+}
+
+/// Calls `turn` from `begin` on until it says `None` or time is up, and sleeps until the instant that it says, if that is
+/// far enough. Returns the last instant.
+fn run(clock: &Tsc, begin: Nanos, pace: Pace, mut turn: impl FnMut(Nanos) -> Option<Nanos>) -> Nanos {
+    let end = begin + pace.duration;
     loop {
         let now = clock.now();
         let next = turn(now).filter(|_| now < end);
@@ -170,97 +171,4 @@ fn run(clock: Tsc, pace: Pace, mut turn: impl FnMut(Nanos) -> Option<Nanos>) -> 
 /// The longest frame that a host sends.
 fn longest_frame(settings: &HostSettings) -> Bytes {
     Bytes(u64::from(settings.mtu) + HEADERS).max(ORDINARY)
-}
-
-/// A device with its queues.
-struct Lane {
-    port: Port,
-    rx: RxQueue,
-    tx: TxQueue,
-    pool: Pool,
-    burst: Vec<Mbuf>,
-    waiting: Vec<Mbuf>,
-}
-
-impl Lane {
-    /// Gives `player` what has arrived, and takes what it sends. Returns whether anything moved.
-    fn turn(&mut self, now: Nanos, player: &mut Player) -> bool {
-        self.rx.receive(&mut self.burst);
-        let arrived = self.burst.len();
-        for frame in self.burst.drain(..) {
-            player.arrive(now, frame.headers());
-        }
-        // While the device is full, the host keeps the rest: a pause then acts on it.
-        if self.waiting.is_empty() {
-            player.send(now, &mut |frame: &[u8]| self.waiting.extend(self.pool.frame(frame)));
-        }
-        let sent = !self.waiting.is_empty();
-        self.flush();
-        arrived > 0 || sent
-    }
-
-    fn flush(&mut self) {
-        self.tx.send(&mut self.waiting);
-    }
-
-    /// Drops what has arrived.
-    fn discard(&mut self) {
-        self.rx.receive(&mut self.burst);
-        self.burst.clear();
-    }
-}
-
-/// Starts DPDK with `devices`.
-fn open(devices: &[DeviceName], frame_max: Bytes) -> Result<Vec<Lane>, PortsError> {
-    let pci: Vec<String> = devices
-        .iter()
-        .filter_map(|it| match it {
-            DeviceName::Pci(address) => Some(address.clone()),
-            DeviceName::Virtual(_) | DeviceName::Interface(_) => None,
-        })
-        .collect();
-    let prefix = format!("longspan_traffic_{}", process::id());
-    let mut options = EalOptions::new(&prefix);
-    if !pci.is_empty() {
-        options.memory = dpdk::Memory::Hugepages(Bytes(256 << 20));
-    }
-    let eal = Eal::start(&EalOptions { pci, ..options })?;
-    // One mbuf holds any frame, and a slot of an interface's ring.
-    let data_room = Bytes(config::packet_slot(frame_max));
-    let mbufs = MBUFS * u32::try_from(devices.len()).unwrap_or(1);
-    let pool = Pool::new(&eal, "traffic", PoolSettings { mbufs, data_room, ..PoolSettings::default() })?;
-    let open = |(number, device): (usize, &DeviceName)| {
-        let (text, spelled) = match device {
-            DeviceName::Pci(address) => (address, None),
-            DeviceName::Virtual(vdev) => (vdev, Some(vdev.clone())),
-            DeviceName::Interface(name) => (name, Some(config::af_packet(number, name, frame_max, RING))),
-        };
-        let failed = |reason: String| PortsError::Device { device: text.clone(), reason };
-        if let Some(vdev) = &spelled {
-            eal.attach(vdev).map_err(|error| failed(error.to_string()))?;
-        }
-        let name = spelled.as_deref().unwrap_or(text).split(',').next().unwrap_or(text);
-        let settings = PortSettings { frame_max, control_queue: false, ..PortSettings::new(&pool) };
-        let opened = Port::configure(name, &settings).map_err(|error| failed(error.to_string()))?;
-        let Opened { port, rx, tx, .. } = opened;
-        let (burst, waiting) = (Vec::with_capacity(2 * BURST), Vec::with_capacity(BURST));
-        Ok(Lane { port, rx, tx, pool: pool.clone(), burst, waiting })
-    };
-    devices.iter().enumerate().map(open).collect()
-}
-
-/// The descriptors of an interface's ring.
-const RING: u16 = 1_024;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_device_is_a_card_a_virtual_device_or_an_interface() {
-        let parse = |text: &str| text.parse::<DeviceName>().unwrap();
-        assert_eq!(parse("0000:3b:00.0"), DeviceName::Pci("0000:3b:00.0".into()));
-        assert_eq!(parse("net_ring0"), DeviceName::Virtual("net_ring0".into()));
-        assert_eq!(parse("eth0.100"), DeviceName::Interface("eth0.100".into()));
-    }
 }

@@ -1,5 +1,6 @@
 //! The figures of a run, as JSON has them. Times end with their unit.
 
+use core::fmt;
 use endpoint::HostCounters;
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -28,7 +29,7 @@ pub struct HostReport {
 }
 
 /// The flows of a group at one host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowsReport {
     /// Flows that it was to send.
     pub to_send: u64,
@@ -43,42 +44,53 @@ pub struct FlowsReport {
     /// Of these, flows that arrived completely.
     pub received: u64,
     /// Times from the start of a flow that it sent to its last acknowledgement; absent if none completed.
-    pub completion: Option<CompletionReport>,
+    pub completion: Option<TimesReport>,
+    /// Times from packets of data to their acknowledgements, by the sender's clock; absent if none was acknowledged. Only
+    /// packets that ask for an acknowledgement and were sent once are measured.
+    pub round_trip: Option<TimesReport>,
 }
 
-/// Completion times, to three significant digits.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct CompletionReport {
+/// Times, to three significant digits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TimesReport {
+    /// How many there are.
+    pub count: u64,
     /// The mean.
     pub mean_ns: f64,
     /// The shortest.
     pub min_ns: u64,
-    /// Half of the flows took no longer.
+    /// Half of them were no longer.
     pub p50_ns: u64,
-    /// 99 of 100 took no longer.
+    /// 99 of 100 were no longer.
     pub p99_ns: u64,
-    /// 999 of 1,000 took no longer.
+    /// 999 of 1,000 were no longer.
     pub p99_9_ns: u64,
     /// The longest.
     pub max_ns: u64,
+    /// How many there are by the highest time of their bucket, in nanoseconds. All histograms have the same buckets, so
+    /// those of several hosts are merged by adding the counts.
+    pub buckets_ns: BTreeMap<u64, u64>,
 }
 
-impl CompletionReport {
-    /// The figures of a histogram that is not empty.
-    pub fn of(times: &Histogram<u64>) -> Self {
-        Self {
+impl TimesReport {
+    /// The figures of a histogram; `None` if it is empty.
+    pub fn of(times: &Histogram<u64>) -> Option<Self> {
+        let buckets = times.iter_recorded().map(|it| (it.value_iterated_to(), it.count_at_value()));
+        (!times.is_empty()).then(|| Self {
+            count: times.len(),
             mean_ns: times.mean(),
             min_ns: times.min(),
             p50_ns: times.value_at_quantile(0.5),
             p99_ns: times.value_at_quantile(0.99),
             p99_9_ns: times.value_at_quantile(0.999),
             max_ns: times.max(),
-        }
+            buckets_ns: buckets.collect(),
+        })
     }
 }
 
 /// The counters of a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CountersReport {
     /// Data packets sent, retransmissions among them.
     pub data_sent: u64,
@@ -94,19 +106,25 @@ pub struct CountersReport {
     pub cnps_received: u64,
     /// Negative acknowledgements sent.
     pub naks_sent: u64,
+    /// Acknowledgements received, negative ones among them.
+    pub answers_received: u64,
     /// Expired retransmission timers.
     pub timeouts: u64,
     /// PFC frames received.
     pub pauses_received: u64,
     /// Packets with a wrong ICRC.
     pub wrong_icrc: u64,
+    /// Data of hosts of the scenario that does not fit the plan: its queue pair, sequence number or length is another.
+    pub misfits: u64,
     /// Other frames for no flow of this host.
     pub strays: u64,
+    /// Frames that the device took and could not send.
+    pub unsent: u64,
 }
 
 impl CountersReport {
-    /// The counters of a host, and of the port in front of it.
-    pub fn new(host: HostCounters, wrong_icrc: u64) -> Self {
+    /// The counters of a host. Those of what is in front of it are zero.
+    pub fn of(host: HostCounters) -> Self {
         let HostCounters {
             data_sent, retransmitted, data_received, marked, cnps_sent, cnps_received, ..
         } = host;
@@ -121,9 +139,119 @@ impl CountersReport {
             naks_sent,
             timeouts,
             pauses_received,
-            wrong_icrc,
             strays,
+            ..Self::default()
         }
+    }
+}
+
+/// What a person should look at after a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Data did not fit the plan.
+    Misfits {
+        /// The host that received it.
+        host: String,
+        /// Packets.
+        packets: u64,
+    },
+    /// Nothing that a host sent was acknowledged.
+    Unanswered {
+        /// The host.
+        host: String,
+    },
+    /// A device took frames and could not send them.
+    Unsent {
+        /// The host.
+        host: String,
+        /// Frames.
+        frames: u64,
+    },
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Misfits { host, packets } => {
+                let (packets, do_not) =
+                    (counted(*packets, "packet"), if *packets == 1 { "does" } else { "do" });
+                write!(
+                    f,
+                    "{host}: {packets} of data {do_not} not fit the plan; are the scenario and its seed "
+                )?;
+                f.write_str("(--set, --variant, --quick) the same at all machines?")
+            }
+            Self::Unanswered { host } => {
+                write!(
+                    f,
+                    "{host}: nothing that it sent was acknowledged; has its receiver started, and are "
+                )?;
+                f.write_str("the scenario and its seed (--set, --variant, --quick) the same at all machines?")
+            }
+            Self::Unsent { host, frames } => {
+                let frames = counted(*frames, "frame");
+                write!(f, "{host}: the device took {frames} that it could not send; is its link up?")
+            }
+        }
+    }
+}
+
+/// A count with its noun.
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// How a run failed that had begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfinished {
+    /// Flows have not ended.
+    #[error("{} not ended", if *flows == 1 { "1 flow has".to_owned() } else { format!("{flows} flows have") })]
+    Flows {
+        /// Flows, counted at each end that was played.
+        flows: u64,
+    },
+    /// Data came that is not in the plan.
+    #[error("{} that the plan does not have", counted(*packets, "packet"))]
+    Misfits {
+        /// Packets.
+        packets: u64,
+    },
+}
+
+impl PlayReport {
+    /// Whether the run did what its plan says.
+    ///
+    /// # Errors
+    /// All of [`Unfinished`].
+    pub fn outcome(&self) -> Result<(), Unfinished> {
+        let groups = self.hosts.iter().flat_map(|host| host.groups.values());
+        let flows = groups.map(|it| it.to_send - it.completed + it.to_receive - it.received).sum();
+        let packets = self.hosts.iter().map(|host| host.counters.misfits).sum();
+        match (flows, packets) {
+            (0, 0) => Ok(()),
+            (0, packets) => Err(Unfinished::Misfits { packets }),
+            (flows, _) => Err(Unfinished::Flows { flows }),
+        }
+    }
+
+    /// What a person should look at.
+    pub fn doubts(&self) -> Vec<Doubt> {
+        self.hosts.iter().flat_map(HostReport::doubts).collect()
+    }
+}
+
+impl HostReport {
+    fn doubts(&self) -> impl Iterator<Item = Doubt> {
+        let host = || self.name.clone();
+        let CountersReport { misfits, unsent, data_sent, answers_received, .. } = self.counters;
+        let is_answered = data_sent == 0 || answers_received > 0;
+        [
+            (misfits > 0).then(|| Doubt::Misfits { host: host(), packets: misfits }),
+            (!is_answered).then(|| Doubt::Unanswered { host: host() }),
+            (unsent > 0).then(|| Doubt::Unsent { host: host(), frames: unsent }),
+        ]
+        .into_iter()
+        .flatten()
     }
 }
 
@@ -132,8 +260,10 @@ impl CountersReport {
 pub struct StormReport {
     /// Pauses sent.
     pub sent: u64,
-    /// Pauses left out, because the core was away for longer than an interval.
+    /// Pauses left out, because the core was away for longer than an interval or the device took none.
     pub missed: u64,
+    /// Pauses that the device took or was to take, and did not send.
+    pub unsent: u64,
     /// How long after its time the latest pause was handed to the device.
     pub latest_ns: u64,
 }

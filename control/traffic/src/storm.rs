@@ -1,6 +1,8 @@
 //! Pauses at exact intervals, as from a NIC that has gone wrong.
 
 use crate::report::StormReport;
+#[cfg(feature = "dpdk")]
+use units::{Bytes, WireBytes};
 use units::{Interval, Nanos, PauseQuanta, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::pfc;
@@ -8,34 +10,48 @@ use wire::pfc;
 /// The length of a PFC frame, without FCS.
 const LENGTH: usize = 60;
 
-/// A sender of pauses, sans-IO. Its pauses are due at `begin`, `begin + every` and so on; one that was missed is counted
-/// and not made up for, so that the spacing of the others stays exact.
+/// What a pause takes on the wire.
+#[cfg(feature = "dpdk")]
+pub(crate) const fn on_wire() -> WireBytes {
+    WireBytes::of_frame(Bytes(LENGTH as u64))
+}
+
+/// A sender of pauses, sans-IO. Its pauses are due at `begin`, `begin + every` and so on, before `end`; one that was missed
+/// is counted and not made up for, so that the spacing of the others stays exact.
 #[derive(Debug)]
 pub struct Storm {
     frame: [u8; LENGTH],
     every: Interval,
     next: Nanos,
+    end: Nanos,
     report: StormReport,
 }
 
 impl Storm {
-    /// A storm that pauses `priorities` for `quanta` with each frame, from `begin` on. `every` is above zero.
+    /// A storm that pauses `priorities` for `quanta` with each frame, from `begin` until before `end`. `every` is above
+    /// zero.
     pub fn new(
         source: MacAddress,
         priorities: PrioritySet,
         quanta: PauseQuanta,
         every: Interval,
         begin: Nanos,
+        end: Nanos,
     ) -> Self {
         let mut frame = [0; LENGTH];
         let pause = pfc::Frame::uniform(source, priorities, quanta);
         pause.emit(&mut frame).expect("a PFC frame is this long");
-        Self { frame, every: Interval(every.0.max(1)), next: begin, report: StormReport::default() }
+        Self { frame, every: Interval(every.0.max(1)), next: begin, end, report: StormReport::default() }
     }
 
-    /// The frame to send, if one is due at `now`.
+    /// The frame to send, if one is due at `now`. After the end all that were not sent are missed.
     pub fn due(&mut self, now: Nanos) -> Option<&[u8]> {
         if now < self.next {
+            return None;
+        }
+        if now >= self.end {
+            self.report.missed += self.end.since(self.next).0.div_ceil(self.every.0);
+            self.next = Nanos::NEVER;
             return None;
         }
         let late = now.since(self.next);
@@ -44,10 +60,13 @@ impl Storm {
         self.report.missed += missed;
         self.report.latest_ns = self.report.latest_ns.max(late.0 % self.every.0);
         self.next += self.every * (missed + 1);
+        if self.next >= self.end {
+            self.next = Nanos::NEVER;
+        }
         Some(&self.frame)
     }
 
-    /// The instant of the next pause.
+    /// The instant of the next pause; never after the last one.
     pub fn next_deadline(&self) -> Nanos {
         self.next
     }
@@ -64,10 +83,12 @@ mod tests {
     use units::Priority;
 
     const EVERY: Interval = Interval::from_micros(50);
+    /// A hundred pauses fit.
+    const END: Nanos = Nanos(1_000 + 100 * 50_000);
 
     fn storm() -> Storm {
         let priorities = PrioritySet::EMPTY.with(Priority::from_low_bits(3));
-        Storm::new(MacAddress([2, 0, 0, 0, 0, 1]), priorities, PauseQuanta::MAX, EVERY, Nanos(1_000))
+        Storm::new(MacAddress([2, 0, 0, 0, 0, 1]), priorities, PauseQuanta::MAX, EVERY, Nanos(1_000), END)
     }
 
     #[test]
@@ -81,7 +102,6 @@ mod tests {
             if storm.due(now).is_some() {
                 sent.push(now);
             }
-            assert!(storm.next_deadline() > now);
         }
         for (number, at) in (0..).zip(sent) {
             let due = Nanos(1_000) + EVERY * number;
@@ -97,7 +117,19 @@ mod tests {
         let late = Nanos(1_000) + EVERY * 3 + Interval(20);
         assert!(storm.due(late).is_some() && storm.due(late).is_none());
         assert_eq!(storm.next_deadline(), Nanos(1_000) + EVERY * 4);
-        assert_eq!(storm.report(), StormReport { sent: 2, missed: 2, latest_ns: 20 });
+        assert_eq!(storm.report(), StormReport { sent: 2, missed: 2, unsent: 0, latest_ns: 20 });
+    }
+
+    #[test]
+    fn no_more_pauses_are_counted_than_fit_however_late_somebody_looks() {
+        let looks = [&[END + Interval(3_500_000)][..], &[Nanos(1_000), END, END + EVERY], &[Nanos(9_000)]];
+        for (looks, all) in looks.into_iter().zip([100, 100, 1]) {
+            let mut storm = storm();
+            for now in looks {
+                storm.due(*now);
+            }
+            assert_eq!(storm.report().sent + storm.report().missed, all);
+        }
     }
 
     #[test]

@@ -43,10 +43,17 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(scenario: &Scenario, names: [&str; 2], pfc_delay: Interval) -> Self {
-        let plan = Plan::new(scenario, &names.map(str::to_owned)).unwrap();
-        let settings = PlayerSettings { stations: plan.stations.clone(), router: None, pfc_delay };
+        Self::planned_apart([scenario, scenario], names, pfc_delay)
+    }
+
+    /// Two players that were planned on two machines, each with its scenario.
+    pub fn planned_apart(scenarios: [&Scenario; 2], names: [&str; 2], pfc_delay: Interval) -> Self {
         let begin = Nanos(1_000_000);
-        let players = [0, 1].map(|number| Player::new(&plan.parts[number], settings.clone(), begin));
+        let players = [0, 1].map(|number| {
+            let plan = Plan::new(scenarios[number], &[names[number].to_owned()]).unwrap();
+            let settings = PlayerSettings { stations: plan.stations, router: None, pfc_delay };
+            Player::new(&plan.parts[0], settings, begin)
+        });
         let wire: Wire = Box::new(|frame| Some(frame.to_vec()));
         Self { players, now: begin, wire, sent: Default::default(), on_wire: Default::default() }
     }
@@ -84,6 +91,6 @@ impl Bench {
     /// The figures of the only group of a player.
     pub fn flows(&self, player: usize) -> crate::FlowsReport {
         let groups: BTreeMap<_, _> = self.players[player].report(&["pairs".into()]).groups;
-        groups["pairs"]
+        groups["pairs"].clone()
     }
 }
