@@ -171,7 +171,7 @@ impl LinkAgents {
             if let (Some(heard), Some(agent)) = (heard, &settings.link_agent) {
                 it.tell_names(heard, &settings.name, now);
                 let found = Mismatches::among(&agent.message, &heard.neighbours);
-                if let Some(over) = it.to_tell(found, repeat, now) {
+                if let Some(over) = it.note_if_due(found, repeat, now) {
                     let lines = differences(found, heard, gateway, port);
                     for line in &lines {
                         tracing::warn!("port {}: {line}", settings.name);
@@ -243,8 +243,8 @@ impl OfPort {
         self.named = Some((names, now));
     }
 
-    /// If `found` is to be told, notes that it was. Returns what was told before and is over.
-    fn to_tell(&mut self, found: Mismatches, repeat: Duration, now: Instant) -> Option<Mismatches> {
+    /// If `found` is due to be told, notes that it is. Returns what was told before and is over.
+    fn note_if_due(&mut self, found: Mismatches, repeat: Duration, now: Instant) -> Option<Mismatches> {
         let is_to_tell = match self.told {
             None => found != Mismatches::default(),
             Some((before, at)) if before == found => {

@@ -229,7 +229,7 @@ fn the_end_of_one_difference_is_told_while_another_lasts() {
     let mut over = |heard: &[Option<LinkAgentReport>], seconds| {
         let (it, found) =
             (&mut looks.agents.ports[0], Mismatches::among(&ours, &heard[0].unwrap().neighbours));
-        let over = it.to_tell(found, SECOND * 60, looks.began + SECOND * seconds)?;
+        let over = it.note_if_due(found, SECOND * 60, looks.began + SECOND * seconds)?;
         Some(no_longer(over, found))
     };
     assert_eq!(over(&several, 0), Some(None));

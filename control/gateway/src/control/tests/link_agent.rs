@@ -1,6 +1,6 @@
 //! Priorities that a neighbour turns off, and why headroom moves.
 
-use super::observers::next;
+use super::link_delay::wait_until;
 use super::*;
 use units::Interval;
 use wire::ethernet::MacAddress;
@@ -40,20 +40,18 @@ fn a_neighbour_that_turns_a_priority_off_is_an_event_of_its_port_and_the_reason_
     let file = willing();
     let agents = long_known(&config::parse(&file, "gw.toml").unwrap());
     let gateway = Running::start_knowing(&file, true, None, announcement(), agents);
-    let follower = gateway.events_of(&["negotiated"], 1);
-    let event = next(&follower);
-    let neighbour = Some("02:00:00:00:09:09 (port a)".to_owned());
-    assert_eq!(event.what, What::Negotiated { enabled: vec![], configured: vec![3], neighbour });
-    assert_eq!(event.port, Some(PortId(0)));
-    let negotiated = gateway.show().ports[0].negotiated.clone().unwrap();
-    assert!(negotiated.turned_off(3) && negotiated.applied == 1, "{negotiated:?}");
-    let moved = gateway.events_of(&["headroom_moved"], 100);
+    let is_off = |it: &Snapshot| it.ports[0].negotiated.as_ref().is_some_and(|it| it.turned_off(3));
+    let shown = wait_until(&gateway, is_off);
+    assert_eq!(shown.ports[0].negotiated.as_ref().unwrap().applied, 1);
+    let follower = gateway.events_of(&["negotiated", "headroom_moved"], 100);
     gateway.end();
-    let is_off = |it: &telemetry::events::Event| {
-        matches!(it.what, What::HeadroomMoved { reason: "dcbx", to_bytes: 0, .. })
-    };
-    // A busy machine makes the worker late before.
-    assert!(moved.batches.iter().flatten().any(|it| is_off(&it)));
+    let events: Vec<_> = follower.batches.iter().flatten().collect();
+    let neighbour = Some("02:00:00:00:09:09 (port a)".to_owned());
+    let told = What::Negotiated { enabled: vec![], configured: vec![3], neighbour };
+    assert!(events.iter().any(|it| it.port == Some(PortId(0)) && it.what == told), "{events:?}");
+    // A busy machine may have moved it before, for a late worker.
+    let is_dcbx = |it: &What| matches!(it, What::HeadroomMoved { reason: "dcbx", to_bytes: 0, .. });
+    assert!(events.iter().any(|it| is_dcbx(&it.what)), "{events:?}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn running(link_delay: &str) -> Running {
 }
 
 /// The first snapshot of which `holds`.
-fn wait_until(gateway: &Running, holds: impl Fn(&Snapshot) -> bool) -> Snapshot {
+pub fn wait_until(gateway: &Running, holds: impl Fn(&Snapshot) -> bool) -> Snapshot {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
         let shown = gateway.show();

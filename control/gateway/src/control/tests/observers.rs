@@ -25,7 +25,7 @@ impl Running {
 }
 
 /// The next event.
-pub fn next(subscription: &Subscription) -> telemetry::events::Event {
+fn next(subscription: &Subscription) -> telemetry::events::Event {
     loop {
         let mut batch = subscription.batches.recv().unwrap();
         assert!(batch.len() <= 1, "{batch:?}");
