@@ -85,6 +85,17 @@ pub fn thousands(number: u64) -> String {
     format!("{},{:03}", thousands(number / 1_000), number % 1_000)
 }
 
+/// Formats a count of things: `1 frame`, `1,234 frames`.
+pub fn count_of(count: u64, thing: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {thing}{s}", thousands(count))
+}
+
+/// Formats a share, 0 to 1: `97.6 %`.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
 /// Formats with three significant digits: `830 B`, `24.0 kB`, `9.70 MB`.
 pub fn bytes(bytes: u64) -> String {
     scaled(bytes, &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)])
@@ -151,6 +162,9 @@ mod tests {
     #[test]
     fn figures_have_separators_and_units() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+        let frames = [0, 1, 1_234].map(|count| count_of(count, "frame"));
+        assert_eq!(frames, ["0 frames", "1 frame", "1,234 frames"]);
+        assert_eq!([0.0, 0.976, 1.0].map(percent), ["0.0 %", "97.6 %", "100.0 %"]);
         assert_eq!(
             [0, 999, 1_000, 24_000, 182_313, 9_700_000, 9_995_000].map(bytes),
             ["0 B", "999 B", "1.00 kB", "24.0 kB", "182 kB", "9.70 MB", "10.0 MB"]

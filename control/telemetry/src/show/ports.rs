@@ -2,7 +2,7 @@
 
 use super::shown::{Shown, View, write_listed};
 use crate::snapshot::{EmulationReport, Passage, PfcPassage, WirePortReport, WorkerReport};
-use crate::table::{Columns, Table, bytes, duration, nanos, rate, section, thousands};
+use crate::table::{Columns, Table, bytes, duration, nanos, percent, rate, section, thousands};
 use core::fmt::Write;
 use report::PoolReport;
 
@@ -106,7 +106,7 @@ fn write_workers(page: &mut String, shown: &Shown<'_>) {
             None => it.stage.name.to_string(),
         }),
         ("turns", |it| thousands(it.turns)),
-        ("busy", |it| format!("{:.1} %", it.busy_share * 100.0)),
+        ("busy", |it| percent(it.busy_share)),
         ("turn p50", |it| nanos(it.turn.p50_ns)),
         ("turn p99", |it| nanos(it.turn.p99_ns)),
         ("turn max", |it| nanos(it.turn.max_ns)),

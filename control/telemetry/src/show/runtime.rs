@@ -3,7 +3,7 @@
 use super::shown::Shown;
 use crate::runtime::{PerFrame, ProfileReport};
 use crate::snapshot::{Snapshot, WorkerReport};
-use crate::table::{Columns, Table, bytes, duration, section, thousands};
+use crate::table::{Columns, Table, bytes, duration, percent, section, thousands};
 
 pub fn write(page: &mut String, shown: &Shown<'_>) {
     let Snapshot { version, tsc_hz, .. } = shown.snapshot;
@@ -36,8 +36,8 @@ fn write_profiles(
     let columns: Columns<'_, &(String, &ProfileReport)> = &[
         ("core", |(core, _)| core.clone()),
         ("turns", |(_, it)| thousands(it.counts.busy_turns + it.counts.idle_turns)),
-        ("idle", |(_, it)| percent(it.idle_share)),
-        ("load", |(_, it)| percent(it.load)),
+        ("idle", |(_, it)| share(it.idle_share)),
+        ("load", |(_, it)| share(it.load)),
         ("bursts", |(_, it)| thousands(it.counts.bursts)),
         ("frames", |(_, it)| thousands(it.counts.frames)),
         ("per burst", |(_, it)| decimal(it.frames_per_burst)),
@@ -46,7 +46,7 @@ fn write_profiles(
     let mut table = Table::new(2, ["core", "stage", "share", "cycles/frame", "ns/frame"]);
     for (core, profile) in &profiles {
         let mut row = |name: &str, share, PerFrame { ns_per_frame, cycles_per_frame }| {
-            let cells = [percent(share), decimal(cycles_per_frame), decimal(ns_per_frame)];
+            let cells = [self::share(share), decimal(cycles_per_frame), decimal(ns_per_frame)];
             table.row([core.clone(), name.to_owned()].into_iter().chain(cells));
         };
         for stage in &profile.stages {
@@ -66,8 +66,8 @@ fn write_profiles(
     section(page, &format!("IDLE TURNS {period}"), &Table::of(1, columns, &profiles));
 }
 
-fn percent(share: Option<f64>) -> String {
-    share.map_or_else(String::new, |share| format!("{:.1} %", share * 100.0))
+fn share(share: Option<f64>) -> String {
+    share.map_or_else(String::new, percent)
 }
 
 fn decimal(number: Option<f64>) -> String {
