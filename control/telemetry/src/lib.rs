@@ -24,7 +24,7 @@ pub use neighbours::{
     MismatchReport, NegotiatedReport, NeighbourEtsReport, NeighbourPfcReport, NeighbourReport, numbers,
 };
 pub use observation::{Observation, ObservedPort, ObservedWorker};
-pub use period::{Period, PortPeriod, PriorityPeriod};
+pub use period::{Dropped, Period, PortPeriod, PriorityPeriod};
 pub use runtime::{PerFrame, ProfileCounts, ProfileReport, ProfileStageReport, RuntimeReport};
 pub use show::{NoSuchPort, View, has_port, of_port, render};
 pub use snapshot::{

@@ -2,7 +2,7 @@
 
 use crate::interval::Restarted;
 use crate::snapshot::{LevelsReport, Snapshot, WirePortReport, WorkerReport};
-use report::PriorityReport;
+use report::{Count, PriorityReport};
 use switch::figure::LISTS;
 
 /// A gateway between two snapshots, or from its start to one.
@@ -33,6 +33,19 @@ pub struct PriorityPeriod<'a> {
     pub levels: &'a LevelsReport,
     before: Option<&'a PriorityReport>,
     elapsed_ns: u64,
+}
+
+/// Frames that were dropped for one reason at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// `"in"` on the way in, `"out"` at the queue.
+    pub at: &'static str,
+    /// The name of the reason.
+    pub reason: String,
+    /// How many.
+    pub frames: u64,
+    /// Their length.
+    pub bytes: u64,
 }
 
 impl<'a> Period<'a> {
@@ -156,21 +169,29 @@ impl PriorityPeriod<'_> {
         if self.elapsed_ns == 0 {
             return 0.0;
         }
-        (self.count(read) as f64 / self.elapsed_ns as f64).min(1.0)
+        self.time_ns(read) as f64 / self.elapsed_ns as f64
     }
 
-    /// Frames that were dropped: at `"in"` or `"out"`, why, and how many.
-    pub fn drops(&self) -> Vec<(&'static str, String, u64)> {
+    /// The time for which something lasted, no longer than the period: workers answer at instants of their own.
+    pub fn time_ns(&self, read: impl Fn(&PriorityReport) -> u64) -> u64 {
+        self.count(read).min(self.elapsed_ns)
+    }
+
+    /// The frames that were dropped, by place and reason.
+    pub fn drops(&self) -> Vec<Dropped> {
         let places = [("in", &self.now.ingress.dropped), ("out", &self.now.egress.dropped)];
         let reasons = places.into_iter().flat_map(|(at, reasons)| reasons.keys().map(move |it| (at, it)));
         let dropped = reasons.map(|(at, reason)| {
-            let frames = self.count(|it| {
-                let reasons = if at == "in" { &it.ingress.dropped } else { &it.egress.dropped };
-                reasons.get(reason).map_or(0, |count| count.frames)
-            });
-            (at, reason.to_string(), frames)
+            let grown = |read: fn(&Count) -> u64| {
+                self.count(|it| {
+                    let reasons = if at == "in" { &it.ingress.dropped } else { &it.egress.dropped };
+                    reasons.get(reason).map_or(0, read)
+                })
+            };
+            let (frames, bytes) = (grown(|it| it.frames), grown(|it| it.bytes));
+            Dropped { at, reason: reason.to_string(), frames, bytes }
         });
-        dropped.filter(|(.., frames)| *frames > 0).collect()
+        dropped.filter(|it| it.frames > 0).collect()
     }
 
     /// The time of the period.

@@ -29,7 +29,7 @@ fn a_pause_is_followed_to_the_peer_that_holds_the_queue() {
     assert_eq!(
         sentence,
         "dc0 pauses its peer at priority 3 because 278 kB of its frames wait for lh0, which is paused by its peer \
-         now, for 200 ms of 205 ms (4,000 XOFF)."
+         now, in all for 200 ms of 205 ms (4,000 XOFF)."
     );
 }
 
@@ -128,4 +128,128 @@ fn a_snapshot_of_an_older_gateway_is_explained_without_its_ledger() {
     assert!(json.as_object_mut().unwrap().remove("waiting").is_some());
     let page = page(&serde_json::from_value(json).unwrap(), "dc0");
     assert!(page.contains("none of its frames wait now"), "{page}");
+}
+
+/// A gateway at rest whose dc0 dropped three frames of 40 kB in all, after one of 60 kB that the headroom took.
+fn dropping() -> Snapshot {
+    let mut snapshot = snapshot_at_rest();
+    let group = &mut snapshot.ports[0].port.priorities[3].ingress;
+    let count = serde_json::from_value(serde_json::json!({"frames": 3, "bytes": 40_000})).unwrap();
+    group.dropped.insert("headroom_exceeded".into(), count);
+    group.headroom_watermark_bytes = 60_000;
+    snapshot
+}
+
+#[test]
+fn drops_have_their_bytes_and_the_most_that_the_headroom_held() {
+    let page = page(&dropping(), "dc0");
+    let line = "  priority 3: dropped 3 frames (40.0 kB) on the way in: headroom_exceeded; its group uses 0 B of 262 kB \
+                headroom now (watermark 60.0 kB since the start)\n";
+    assert!(page.contains(line), "{page}");
+}
+
+#[test]
+fn drops_are_followed_to_the_finding_that_names_their_cause() {
+    let mut snapshot = dropping();
+    let priority = &mut snapshot.ports[0].port.priorities[3];
+    // Of a second, the peer of 10 Gb/s was to be silent for 0.9 s.
+    (priority.pauses_sent.paused_ns, priority.pauses_sent.xoff) = (900_000_000, 1);
+    priority.ingress.received.bytes = 1_000_000_000;
+    let told = explain(&Period::since_start(&snapshot), "dc0").unwrap();
+    let cause = "the peer sent 1.00 GB although it was paused for 900 ms of 1.00 s: at most 126 MB could come if it \
+                 obeyed (peer_ignores_pauses)";
+    let sentence = format!("dc0 dropped 3 frames (40.0 kB) at priority 3 for headroom_exceeded: {cause}.");
+    assert!(told.because.contains(&sentence), "{:#?}", told.because);
+    let drops = told.effects.iter().find(|it| it.kind == "drops").unwrap();
+    let causes: Vec<_> = drops.causes.iter().map(|it| (&*it.kind, &*it.text)).collect();
+    assert_eq!(causes, [("peer_ignores_pauses", cause)]);
+}
+
+#[test]
+fn drops_of_a_device_that_sends_no_pauses_are_its_own_and_not_those_of_the_peer() {
+    let mut snapshot = dropping();
+    let named = |it: &Snapshot| {
+        let effects = explain(&Period::since_start(it), "dc0").unwrap().effects;
+        let drops = effects.into_iter().find(|it| it.kind == "drops").unwrap();
+        drops.causes.first().map(|it| it.kind.to_string())
+    };
+    assert_eq!(named(&snapshot), None);
+    snapshot.ports[0].device.pfc.receive = telemetry::Passage::No;
+    assert_eq!(named(&snapshot), None, "pauses of the peer keep no frame out");
+    snapshot.ports[0].device.pfc.transmit = telemetry::Passage::No;
+    assert_eq!(named(&snapshot).as_deref(), Some("pfc_not_passed"));
+}
+
+#[test]
+fn a_late_worker_is_told_below_the_drops_that_it_causes_and_not_again() {
+    let mut snapshot = dropping();
+    snapshot.workers[0].late_turns = 1;
+    let page = page(&snapshot, "dc0");
+    assert!(page.contains("\n    the worker of core 2 was late: 1 turn longer than"), "{page}");
+    // The first is in the sentence about the drops.
+    assert_eq!(page.matches("the worker of core 2 was late").count(), 2, "{page}");
+}
+
+#[test]
+fn no_pause_is_longer_than_the_time_that_is_explained() {
+    let mut snapshot = snapshot();
+    // The workers answered a moment after the clock was read.
+    snapshot.uptime_ns = 170_600_000_000;
+    snapshot.ports[0].port.priorities[3].pauses_sent.paused_ns = 170_700_000_000;
+    let sent = page(&snapshot, "dc0");
+    assert!(sent.contains("pauses its peer now, in all for 2 min 50 s of 2 min 50 s ("), "{sent}");
+    snapshot.ports[1].port.priorities[3].pauses_received.paused_ns = 170_700_000_000;
+    let received = page(&snapshot, "lh0");
+    assert!(received.contains("now, in all for 2 min 50 s of 2 min 50 s (4,000 XOFF)"), "{received}");
+}
+
+#[test]
+fn one_frame_is_told_as_one() {
+    let mut snapshot = snapshot();
+    let priority = &mut snapshot.ports[1].port.priorities[3];
+    (priority.egress.queued.frames, priority.egress.queued.bytes) = (1, 42);
+    (priority.egress.ecn_marked, priority.egress.transmitted.frames) = (1, 1);
+    let page = page(&snapshot, "lh0");
+    assert!(
+        page.contains("42 B (1 frame) wait in its queue") && page.contains("marked 1 of 1 frame;"),
+        "{page}"
+    );
+}
+
+#[test]
+fn rates_since_the_start_or_of_a_link_that_is_down_are_averages() {
+    let before = snapshot();
+    let mut now = before.clone();
+    (now.at_ns, now.uptime_ns) = (now.at_ns + 1_000_000_000, now.uptime_ns + 1_000_000_000);
+    let told = |now: &Snapshot| {
+        let explained = explain(&Period::between(&before, now).unwrap(), "lh0").unwrap();
+        render(&explained)
+    };
+    assert!(told(&now).contains("sent 0 b/s on average, the port 0 b/s of 1 Gb/s"), "{}", told(&now));
+    now.ports[1].device.link_up = true;
+    assert!(told(&now).contains("sends 0 b/s, the port 0 b/s of 1 Gb/s"), "{}", told(&now));
+    let since_start = page(&now, "lh0");
+    assert!(since_start.contains("sent 173 kb/s on average, the port 505 kb/s of 1 Gb/s"), "{since_start}");
+}
+
+#[test]
+fn a_port_whose_peer_pauses_it_or_whose_link_is_down_says_so_first() {
+    let mut snapshot = snapshot();
+    let first = |it: &Snapshot| explain(&Period::since_start(it), "lh0").unwrap().because.remove(0);
+    assert_eq!(first(&snapshot), "278 kB of lh0's frames wait at priority 3 because its link is down.");
+    snapshot.ports[1].device.link_up = true;
+    let pause = "is paused by its peer now, in all for 200 ms of 205 ms (4,000 XOFF)";
+    assert_eq!(first(&snapshot), format!("278 kB of lh0's frames wait at priority 3 because it {pause}."));
+    let queued = &mut snapshot.ports[1].port.priorities[3].egress.queued;
+    (queued.frames, queued.bytes) = (0, 0);
+    assert_eq!(first(&snapshot), format!("lh0 {pause} at priority 3; none of its frames wait now."));
+}
+
+#[test]
+fn a_link_that_is_down_is_told_even_where_nothing_waits_for_it() {
+    let mut snapshot = snapshot_at_rest();
+    snapshot.ports[1].device.link_up = false;
+    let page = page(&snapshot, "lh0");
+    assert!(page.starts_with("The link of lh0 is down; no frame waits for it.\n\nlh0, over "), "{page}");
+    assert!(page.contains("\n  its link is down\n"), "{page}");
 }

@@ -284,8 +284,8 @@ fn drops<'a>(ports: impl Iterator<Item = PortPeriod<'a>>) -> Grid {
             let places = [("in", &priority.now.ingress.dropped), ("out", &priority.now.egress.dropped)];
             for (at, reasons) in places {
                 for (reason, total) in reasons {
-                    let new = recent.iter().find(|(place, name, _)| *place == at && name == reason);
-                    let new = new.map_or(0, |(.., frames)| *frames);
+                    let new = recent.iter().find(|it| it.at == at && it.reason == **reason);
+                    let new = new.map_or(0, |it| it.frames);
                     let number = Some(priority.now.priority);
                     rows.push((port.name().into(), number, at, reason.to_string(), new, total.frames));
                 }

@@ -20,8 +20,8 @@ pub struct Explanation {
 /// Something that happens, and its causes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Effect {
-    /// `pauses_peer`, `holds`, `threshold`, `waits`, `link_down`, `paused_by_peer`, `stormed`, `late_worker`, `sends`, `marks`, `drops`
-    /// or `scheme`.
+    /// `pauses_peer`, `holds`, `threshold`, `waits`, `link_down`, `paused_by_peer`, `stormed`, `late_worker`, `sends`, `marks`,
+    /// `drops`, `scheme`, or the name of the rule that names the cause of drops.
     pub kind: Name,
     /// The port at which it happens.
     pub port: String,
@@ -31,6 +31,13 @@ pub struct Effect {
     pub text: String,
     /// Its causes, the weightiest first.
     pub causes: Vec<Self>,
+}
+
+impl Effect {
+    /// Whether one of its causes is of this kind.
+    pub(super) fn has_cause(&self, kind: &str) -> bool {
+        self.causes.iter().any(|it| it.kind == kind)
+    }
 }
 
 /// The effects at `port`.

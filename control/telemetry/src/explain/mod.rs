@@ -4,10 +4,12 @@
 //! A pause that the gateway sends leads to the queues in which the frames of the paused group wait, and from there to
 //! what holds these queues: a pause of the peer behind them, a link that is down, a limit, or the rate of the link.
 
+mod drops;
 mod effect;
 mod neighbour;
 mod page;
 mod queue;
+mod sentence;
 mod terms;
 mod worker;
 
@@ -17,7 +19,7 @@ pub use page::render;
 use crate::period::{Period, PortPeriod, PriorityPeriod};
 use crate::show::NoSuchPort;
 use crate::snapshot::{Snapshot, WaitingReport};
-use crate::table::{bytes, nanos, thousands};
+use crate::table::{bytes, count_of, duration, thousands};
 use effect::effect;
 use report::{LimitsReport, PausedByCause};
 
@@ -27,30 +29,59 @@ use report::{LimitsReport, PausedByCause};
 /// [`NoSuchPort`] if the gateway has no port of that name.
 pub fn explain(period: &Period<'_>, name: &str) -> Result<Explanation, NoSuchPort> {
     let port = period.port(name).ok_or_else(|| NoSuchPort::of(name, period.now))?;
-    let mut effects = Vec::new();
+    let mut told = Told::default();
+    told.link(port);
     for priority in port.priorities() {
-        effects.extend(pauses_peer(period, port, priority));
-        effects.extend(queue::holding(period, port, priority));
-        effects.extend(marks(port, priority));
-        effects.extend(drops(port, priority));
+        told.priority(period, port, priority);
     }
+    let Told { because, mut effects } = told;
     effects.extend(terms::of_port(port));
     effects.extend(neighbour::differs(port));
-    effects.extend(worker::late(period, port));
-    let because = effects.iter().filter_map(queue::sentence).collect();
+    let is_told = effects.iter().any(|it| it.kind == "drops" && it.has_cause("late_worker"));
+    effects.extend(worker::late(period, port).filter(|_| !is_told));
     Ok(Explanation { port: name.into(), over_ns: period.elapsed_ns, because, effects })
+}
+
+/// The part of an explanation that is found port by port and priority by priority.
+#[derive(Default)]
+struct Told {
+    because: Vec<String>,
+    effects: Vec<Effect>,
+}
+
+impl Told {
+    /// A link that is down. Frames that wait for it are told by priority.
+    fn link(&mut self, port: PortPeriod<'_>) {
+        let waits = port.priorities().any(|it| it.now.egress.queued.frames > 0);
+        if !port.now.device.link_up && !waits {
+            self.because.push(format!("The link of {} is down; no frame waits for it.", port.name()));
+            self.effects.push(effect("link_down", port, None, "its link is down".into(), Vec::new()));
+        }
+    }
+
+    fn priority(&mut self, period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) {
+        let pauses = pauses_peer(period, port, priority);
+        let holds = queue::holding(period, port, priority);
+        let dropped = drops::drops(period, port, priority);
+        self.because.extend(pauses.as_ref().and_then(sentence::of_pause));
+        self.because.extend(holds.as_ref().and_then(|it| sentence::of_queue(priority, it)));
+        self.because.extend(drops::sentences(port, priority, &dropped));
+        self.effects.extend(pauses.into_iter().chain(holds));
+        self.effects.extend(marks(port, priority));
+        self.effects.extend(dropped);
+    }
 }
 
 /// Why the gateway pauses the peer now, or did within the period.
 fn pauses_peer(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Effect> {
-    let paused_ns = priority.count(|it| it.pauses_sent.paused_ns);
+    let paused_ns = priority.time_ns(|it| it.pauses_sent.paused_ns);
     let pauses_now = priority.levels.pauses_peer || priority.now.pauses_sent.paused_at_end.is_some();
     if paused_ns == 0 && !pauses_now {
         return None;
     }
-    let reason = if pauses_now { "pauses its peer now" } else { "has paused its peer" };
-    let (paused, elapsed) = (nanos(paused_ns), nanos(priority.elapsed_ns()));
-    let text = format!("{reason}, for {paused} of {elapsed}{}", by_cause(priority));
+    let (paused, elapsed) = (duration(paused_ns), duration(priority.elapsed_ns()));
+    let reason = if pauses_now { "pauses its peer now, in all" } else { "has paused its peer," };
+    let text = format!("{reason} for {paused} of {elapsed}{}", by_cause(priority));
     let group = group(period.now, port, priority);
     let mut waiting: Vec<_> = period.now.waiting.iter().filter(|it| came_in(it, port, priority)).collect();
     waiting.sort_by_key(|it| std::cmp::Reverse(it.waiting.bytes));
@@ -62,7 +93,8 @@ fn pauses_peer(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeri
 
 /// The time that the peer was paused for each cause, if there was any.
 fn by_cause(priority: PriorityPeriod<'_>) -> String {
-    let of = |read: fn(&PausedByCause) -> u64| priority.count(|it| read(&it.pauses_sent.paused_by_cause_ns));
+    let of =
+        |read: fn(&PausedByCause) -> u64| priority.time_ns(|it| read(&it.pauses_sent.paused_by_cause_ns));
     let times = [
         ("threshold", of(|it| it.threshold)),
         ("pool full", of(|it| it.pool_full)),
@@ -73,7 +105,7 @@ fn by_cause(priority: PriorityPeriod<'_>) -> String {
         ("relayed", of(|it| it.relayed)),
     ];
     let times = times.into_iter().filter(|(_, time_ns)| *time_ns > 0);
-    let told: Vec<_> = times.map(|(cause, time_ns)| format!("{cause} {}", nanos(time_ns))).collect();
+    let told: Vec<_> = times.map(|(cause, time_ns)| format!("{cause} {}", duration(time_ns))).collect();
     if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
 }
 
@@ -167,49 +199,19 @@ fn marks(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Effect> {
     let sent = priority.count(|it| it.egress.transmitted.frames);
     let queued = priority.now.egress.queued.bytes;
     let level = if queued <= ecn.kmin_bytes {
-        "below kmin, so nothing is marked now"
+        "below kmin, so nothing is marked"
     } else if queued <= ecn.kmax_bytes {
         "between kmin and kmax"
     } else {
         "above kmax, so every frame is marked"
     };
     let text = format!(
-        "marked {} of {} frames; {} wait, {level} (kmin {}, kmax {})",
+        "marked {} of {}; {} wait now, {level} (kmin {}, kmax {})",
         thousands(marked),
-        thousands(sent),
+        count_of(sent, "frame"),
         bytes(queued),
         bytes(ecn.kmin_bytes),
         bytes(ecn.kmax_bytes)
     );
     Some(effect("marks", port, Some(priority.now.priority), text, Vec::new()))
-}
-
-/// The drops, reason by reason, and whether the condition of each holds now.
-fn drops(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect> {
-    let of_reason = |(at, reason, frames): (&str, String, u64)| {
-        let place = if at == "in" { "on the way in" } else { "at its queue" };
-        let now = condition(&reason, priority).map_or_else(String::new, |it| format!("; {it}"));
-        let text = format!("dropped {} frames {place}: {reason}{now}", thousands(frames));
-        effect("drops", port, Some(priority.now.priority), text, Vec::new())
-    };
-    priority.drops().into_iter().map(of_reason).collect()
-}
-
-/// The state of what a reason for drops depends on.
-fn condition(reason: &str, priority: PriorityPeriod<'_>) -> Option<String> {
-    let group = &priority.now.ingress;
-    match reason {
-        "headroom_exceeded" => {
-            let (held, size) = (priority.levels.headroom_bytes, group.limits?.headroom_bytes);
-            Some(format!("the group now uses {} of {} headroom", bytes(held), bytes(size)))
-        }
-        "queue_threshold" | "egress_pool_full" => {
-            Some(format!("{} wait in the queue now", bytes(priority.now.egress.queued.bytes)))
-        }
-        "pfc_watchdog" => {
-            let stormed = priority.now.egress.watchdog?.stormed;
-            Some(if stormed { "the queue is stormed now" } else { "the storm has ended" }.into())
-        }
-        _ => None,
-    }
 }

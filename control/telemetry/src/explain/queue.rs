@@ -1,9 +1,9 @@
-//! The causes that hold the frames of an egress queue, and their chains in words.
+//! The causes that hold the frames of an egress queue.
 
 use super::effect::{Effect, effect};
 use super::{terms, worker};
 use crate::period::{Period, PortPeriod, PriorityPeriod};
-use crate::table::{bytes, nanos, rate, speed, thousands};
+use crate::table::{bytes, count_of, duration, rate, speed, thousands};
 
 /// The share of the rate of a link above which the link itself is the bottleneck.
 const LINE_RATE: f64 = 0.9;
@@ -14,7 +14,7 @@ pub fn holding(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeri
     if queued.frames == 0 && paused == 0 && !priority.levels.paused_by_peer {
         return None;
     }
-    let text = format!("{} ({} frames) wait in its queue", bytes(queued.bytes), thousands(queued.frames));
+    let text = format!("{} ({}) wait in its queue", bytes(queued.bytes), count_of(queued.frames, "frame"));
     Some(effect("waits", port, Some(priority.now.priority), text, causes(period, port, priority)))
 }
 
@@ -35,7 +35,7 @@ pub fn causes(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPerio
     for text in terms::of_sender(port) {
         cause("scheme", text);
     }
-    cause("sends", sends(port, priority));
+    cause("sends", sends(period, port, priority));
     // A worker holds nothing back that its link could not have sent.
     let place = causes.len() - usize::from(!is_at_line_rate(port));
     causes.splice(place..place, worker::late(period, port));
@@ -44,21 +44,24 @@ pub fn causes(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPerio
 
 /// The peer that pauses the queue, and for how long.
 pub fn paused_by_peer(priority: PriorityPeriod<'_>) -> Option<String> {
-    let paused_ns = priority.count(|it| it.pauses_received.paused_ns);
-    let now =
-        if priority.levels.paused_by_peer { "is paused by its peer now" } else { "was paused by its peer" };
+    let paused_ns = priority.time_ns(|it| it.pauses_received.paused_ns);
+    let now = priority.levels.paused_by_peer;
+    let reason = if now { "is paused by its peer now, in all" } else { "was paused by its peer" };
     let frames = thousands(priority.count(|it| it.pauses_received.xoff));
-    (paused_ns > 0 || priority.levels.paused_by_peer).then(|| {
-        format!("{now}, for {} of {} ({frames} XOFF)", nanos(paused_ns), nanos(priority.elapsed_ns()))
+    (paused_ns > 0 || now).then(|| {
+        let (paused, elapsed) = (duration(paused_ns), duration(priority.elapsed_ns()));
+        format!("{reason} for {paused} of {elapsed} ({frames} XOFF)")
     })
 }
 
-/// How fast the queue and its port send.
-fn sends(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> String {
+/// How fast the queue and its port send, or did on average where that is no rate of now.
+fn sends(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> String {
     let own = bits_per_second(priority.per_second(|it| it.egress.transmitted.bytes));
     let all = bits_per_second(port.per_second(|it| it.port.out.bytes));
     let full = if is_at_line_rate(port) { ", the rate of its link" } else { "" };
-    format!("sends {own}, the port {all} of {}{full}", rate(port.now.port.rate_bits_per_second))
+    let is_past = period.is_since_start() || !port.now.device.link_up;
+    let (verb, average) = if is_past { ("sent", " on average") } else { ("sends", "") };
+    format!("{verb} {own}{average}, the port {all} of {}{full}", rate(port.now.port.rate_bits_per_second))
 }
 
 fn is_at_line_rate(port: PortPeriod<'_>) -> bool {
@@ -68,24 +71,4 @@ fn is_at_line_rate(port: PortPeriod<'_>) -> bool {
 
 fn bits_per_second(bytes_per_second: f64) -> String {
     speed((bytes_per_second * 8.0).round() as u64)
-}
-
-/// The chain from a pause that the gateway sends to its end: one sentence.
-pub fn sentence(effect: &Effect) -> Option<String> {
-    if effect.kind != "pauses_peer" {
-        return None;
-    }
-    let (port, priority) = (&effect.port, effect.priority?);
-    let Some(waits) = effect.causes.iter().find(|it| it.kind == "waits") else {
-        return Some(format!("{port} {} at priority {priority}; none of its frames wait now", effect.text));
-    };
-    let bytes = waits.text.split(" (").next().unwrap_or_default();
-    let verb = if effect.text.starts_with("pauses") { "pauses" } else { "has paused" };
-    let far = &waits.port;
-    let end = waits.causes.first().map_or_else(String::new, |cause| match &*cause.kind {
-        "paused_by_peer" | "sends" => format!(", which {}", cause.text),
-        "link_down" => ", whose link is down".into(),
-        _ => format!(": {}", cause.text),
-    });
-    Some(format!("{port} {verb} its peer at priority {priority} because {bytes} wait for {far}{end}."))
 }

@@ -2,7 +2,7 @@
 
 use super::effect::{Effect, effect};
 use crate::period::{Period, PortPeriod};
-use crate::table::{nanos, thousands};
+use crate::table::{count_of, nanos};
 
 /// The worker of the port as a cause, if turns were longer than the buffer covers, or none was idle.
 pub fn late(period: &Period<'_>, port: PortPeriod<'_>) -> Option<Effect> {
@@ -17,14 +17,14 @@ pub fn late(period: &Period<'_>, port: PortPeriod<'_>) -> Option<Effect> {
     let mut text = format!("the worker of core {}", worker.core);
     if late > 0 {
         let covered = nanos(worker.covered_lateness_ns.unwrap_or_default());
-        let (late, longest) = (thousands(late), nanos(worker.turn.max_ns));
+        let (late, longest) = (count_of(late, "turn"), nanos(worker.turn.max_ns));
         text += &format!(
-            " was late: {late} turns longer than the buffer then covered, the longest ever {longest}; it now covers {covered}"
+            " was late: {late} longer than the buffer then covered, the longest ever {longest}; it now covers {covered}"
         );
     }
     if is_full {
         let and = if late > 0 { ", and" } else { "" };
-        text += &format!("{and} was never idle in {} turns: frames wait for it", thousands(busy));
+        text += &format!("{and} was never idle in {}: frames wait for it", count_of(busy, "turn"));
     }
     Some(effect("late_worker", port, None, text, Vec::new()))
 }

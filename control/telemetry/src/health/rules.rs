@@ -209,9 +209,9 @@ fn frames_refused(class: &Class<'_>) -> Option<String> {
 /// The drops for reasons that `is_wanted` selects.
 fn dropped(class: &Class<'_>, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
     let drops = class.priority.drops();
-    let wanted = drops.iter().filter(|(_, reason, _)| is_wanted(reason));
+    let wanted = drops.iter().filter(|it| is_wanted(&it.reason));
     let told: Vec<_> =
-        wanted.map(|(at, reason, frames)| format!("{} for {reason} ({at})", thousands(*frames))).collect();
+        wanted.map(|it| format!("{} for {} ({})", thousands(it.frames), it.reason, it.at)).collect();
     (!told.is_empty()).then(|| told.join(", "))
 }
 
