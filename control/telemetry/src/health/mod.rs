@@ -12,19 +12,36 @@ pub use verdict::{ClassHealth, Finding, Health, Verdict};
 
 use crate::period::{Period, PortPeriod};
 
+/// The rule that the gateway, or the port in question, has a lossless class at all.
+pub const NO_LOSSLESS_CLASS: &str = "no_lossless_class";
+
 impl Health {
     /// The health of the lossless classes of a gateway over `period`, or those of `port` alone.
     pub fn of(period: &Period<'_>, port: Option<&str>) -> Self {
         let wanted = |it: &PortPeriod<'_>| port.is_none_or(|name| it.name() == name);
         let classes: Vec<_> =
             period.ports().filter(wanted).flat_map(|port| classes(*period, port)).map(judge).collect();
+        let findings: Vec<_> = classes.is_empty().then(|| no_lossless_class(port)).into_iter().collect();
+        let verdicts = classes.iter().map(|it| it.verdict).chain(findings.iter().map(|it| it.verdict));
         Self {
             gateway: period.now.gateway.clone(),
             over_ns: period.elapsed_ns,
             since_start: period.is_since_start(),
-            verdict: classes.iter().map(|it| it.verdict).max().unwrap_or(Verdict::Healthy),
+            verdict: verdicts.max().unwrap_or(Verdict::Healthy),
+            findings,
             classes,
         }
+    }
+}
+
+/// A gateway that has lost its lossless classes must not look like one whose classes are healthy.
+fn no_lossless_class(port: Option<&str>) -> Finding {
+    let of = port.map_or_else(|| "the gateway".to_owned(), |name| format!("port {name}"));
+    Finding {
+        rule: NO_LOSSLESS_CLASS.into(),
+        verdict: Verdict::Watch,
+        found: format!("No priority of {of} is lossless."),
+        next: "If RoCE is to pass here, give its ports [[port.lossless]] (docs/configuration.md).".into(),
     }
 }
 

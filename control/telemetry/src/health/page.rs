@@ -1,46 +1,42 @@
 //! `show roce`, for people.
 
 use super::verdict::{ClassHealth, Finding, Health};
-use crate::table::{Columns, Table, bytes, duration, thousands};
+use crate::table::{Columns, Table, bytes, duration, percent, thousands};
 
-/// The longest line of prose.
-const WIDTH: usize = 100;
+/// The longest line of prose, with its indentation: that of a terminal.
+const WIDTH: usize = 80;
 
 /// The page: a verdict, a row for each class, and the findings, worst first.
 pub fn render(health: &Health) -> String {
-    if health.classes.is_empty() {
-        return "No priority is lossless.\n".into();
-    }
     let since = if health.since_start { " since the start" } else { "" };
     let verdict = health.verdict.name().to_uppercase();
-    let mut page = format!(
-        "Gateway \"{}\" is {verdict}: its lossless classes over {}{since}\n\n",
-        health.gateway,
-        duration(health.over_ns)
-    );
-    classes(health).write_to(&mut page);
+    let over = duration(health.over_ns);
+    let mut page = String::new();
+    wrap(&mut page, &format!("Gateway \"{}\" is {verdict} over {over}{since}", health.gateway), 0, 2);
+    for table in [pauses(health), levels(health)].iter().filter(|it| !it.is_empty()) {
+        page.push('\n');
+        table.write_to(&mut page);
+    }
     let findings = grouped(health);
     if findings.is_empty() {
         page.push_str("\nNo rule finds anything wrong.\n");
     }
     for (finding, places) in findings {
-        page.push_str(&format!("\n{} ({}), {}\n", finding.rule, finding.verdict.name(), places.join(", ")));
-        wrap(&mut page, &finding.found);
-        wrap(&mut page, &format!("Next: {}", finding.next));
+        page.push('\n');
+        let verdict = format!("{} ({})", finding.rule, finding.verdict.name());
+        let heading: Vec<_> = std::iter::once(verdict).chain(places).collect();
+        wrap(&mut page, &heading.join(", "), 0, 2);
+        wrap(&mut page, &finding.found, 2, 2);
+        wrap(&mut page, &format!("Next: {}", finding.next), 2, 2);
     }
     page
 }
 
-fn classes(health: &Health) -> Table {
+fn pauses(health: &Health) -> Table {
     let columns: Columns<'_, &ClassHealth> = &[
         ("port", |it| it.port.clone()),
         ("prio", |it| it.priority.to_string()),
         ("verdict", |it| it.verdict.name().into()),
-        ("in", |it| bytes(it.in_bytes)),
-        ("out", |it| bytes(it.out_bytes)),
-        ("inside", |it| bytes(it.occupancy_bytes)),
-        ("headroom", |it| bytes(it.headroom_used_bytes)),
-        ("of", |it| bytes(it.headroom_bytes)),
         ("we pause", |it| percent(it.pauses_sent_share)),
         ("peer pauses", |it| percent(it.pauses_received_share)),
         ("marked", |it| thousands(it.marked)),
@@ -48,9 +44,23 @@ fn classes(health: &Health) -> Table {
     Table::of(3, columns, &health.classes)
 }
 
+fn levels(health: &Health) -> Table {
+    let columns: Columns<'_, &ClassHealth> = &[
+        ("port", |it| it.port.clone()),
+        ("prio", |it| it.priority.to_string()),
+        ("in", |it| bytes(it.in_bytes)),
+        ("out", |it| bytes(it.out_bytes)),
+        ("inside", |it| bytes(it.occupancy_bytes)),
+        ("headroom", |it| bytes(it.headroom_used_bytes)),
+        ("of", |it| bytes(it.headroom_bytes)),
+    ];
+    Table::of(2, columns, &health.classes)
+}
+
 /// Each finding once, with the classes that have it, worst first.
 fn grouped(health: &Health) -> Vec<(&Finding, Vec<String>)> {
-    let mut groups: Vec<(&Finding, Vec<String>)> = Vec::new();
+    let mut groups: Vec<(&Finding, Vec<String>)> =
+        health.findings.iter().map(|it| (it, Vec::new())).collect();
     for class in &health.classes {
         let place = format!("{} priority {}", class.port, class.priority);
         for finding in &class.findings {
@@ -64,22 +74,22 @@ fn grouped(health: &Health) -> Vec<(&Finding, Vec<String>)> {
     groups
 }
 
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
-}
-
-/// Writes `text` in lines of at most [`WIDTH`], indented.
-fn wrap(page: &mut String, text: &str) {
-    let mut line = String::new();
+/// Writes `text` in lines of at most [`WIDTH`], the first indented by `first` and the others by `others`.
+fn wrap(page: &mut String, text: &str, first: usize, others: usize) {
+    let mut line = " ".repeat(first);
+    let mut is_empty = true;
     for word in text.split(' ') {
-        if !line.is_empty() && line.len() + 1 + word.len() > WIDTH {
-            page.push_str(&format!("  {line}\n"));
-            line.clear();
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            page.push_str(&line);
+            page.push('\n');
+            (line, is_empty) = (" ".repeat(others), true);
         }
-        if !line.is_empty() {
+        if !is_empty {
             line.push(' ');
         }
         line.push_str(word);
+        is_empty = false;
     }
-    page.push_str(&format!("  {line}\n"));
+    page.push_str(&line);
+    page.push('\n');
 }

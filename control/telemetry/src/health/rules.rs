@@ -6,7 +6,7 @@
 use super::class::Class;
 use super::verdict::{Finding, Verdict};
 use crate::neighbours::NeighbourReport;
-use crate::table::{bytes, nanos, thousands};
+use crate::table::{bytes, count_of, duration, nanos, percent, thousands};
 
 /// A rule.
 #[derive(Debug)]
@@ -228,7 +228,7 @@ fn link_errors(class: &Class<'_>) -> Option<String> {
     let received = class.port.count(|it| it.counters.hardware.receive_errors);
     let sent = class.port.count(|it| it.counters.hardware.transmit_errors);
     (received + sent > 0).then(|| {
-        format!("{} frames arrived broken, {} could not be sent.", thousands(received), thousands(sent))
+        format!("{} arrived broken, {} could not be sent.", count_of(received, "frame"), thousands(sent))
     })
 }
 
@@ -237,29 +237,55 @@ fn pause_frames_lost(class: &Class<'_>) -> Option<String> {
     (lost > 0).then(|| format!("Control frames that the device took too late or never: {}.", thousands(lost)))
 }
 
-/// A link that obeys sends for as long as it is not paused, and for each pause no more than the headroom covers.
 fn peer_ignores_pauses(class: &Class<'_>) -> Option<String> {
-    let sent = &class.priority;
     // Bytes that a scheme granted earlier may be under way for a round trip.
-    if sent.count(|it| it.pauses_sent.timed + it.pauses_sent.slot) > 0 {
+    if class.priority.count(|it| it.pauses_sent.timed + it.pauses_sent.slot) > 0 {
         return None;
     }
-    let pauses = sent.count(|it| it.pauses_sent.xoff);
-    let paused_ns = sent.count(|it| it.pauses_sent.paused_ns);
-    let open_ns = sent.elapsed_ns().saturating_sub(paused_ns);
+    came_while_paused(class).or_else(|| dropped_while_paused(class))
+}
+
+/// A link that obeys sends for as long as it is not paused, and for each pause no more than the headroom covers.
+fn came_while_paused(class: &Class<'_>) -> Option<String> {
+    let sent = &class.priority;
+    let paused_ns = sent.time_ns(|it| it.pauses_sent.paused_ns);
+    let open_ns = sent.elapsed_ns() - paused_ns;
     let rate = class.port.now.port.rate_bits_per_second;
     let open_bytes = rate as f64 / 8e9 * open_ns as f64;
-    let allowed = open_bytes + (class.headroom_size() as f64) * (pauses + 1) as f64;
+    let allowed = open_bytes + headrooms(class);
     let came = sent.count(|it| it.ingress.received.bytes);
     (paused_ns > 0 && came as f64 > allowed).then(|| {
         format!(
             "The peer sent {} although it was paused for {} of {}: at most {} could come if it obeyed.",
             bytes(came),
-            nanos(paused_ns),
-            nanos(sent.elapsed_ns()),
+            duration(paused_ns),
+            duration(sent.elapsed_ns()),
             bytes(allowed as u64)
         )
     })
+}
+
+/// Over a long time, what came in pauses is little beside what could come outside of them. What a full headroom refused
+/// came in pauses only, unless a late worker paused the peer too late.
+fn dropped_while_paused(class: &Class<'_>) -> Option<String> {
+    let is_late = class.worker().is_some_and(|it| class.gateway.of_worker(it, |it| it.late_turns) > 0);
+    let drops = class.priority.drops();
+    let beyond = drops.iter().find(|it| it.reason == "headroom_exceeded")?;
+    (!is_late && beyond.bytes as f64 > headrooms(class)).then(|| {
+        let pauses = class.priority.count(|it| it.pauses_sent.xoff);
+        format!(
+            "{} came on top of {} headroom in {}: a peer that obeyed would have sent no more than the headroom in each.",
+            bytes(beyond.bytes),
+            bytes(class.headroom_size()),
+            count_of(pauses.max(1), "pause")
+        )
+    })
+}
+
+/// One headroom for each pause that began in the time or lasted at its start.
+fn headrooms(class: &Class<'_>) -> f64 {
+    let pauses = class.priority.count(|it| it.pauses_sent.xoff);
+    class.headroom_size() as f64 * (pauses + 1) as f64
 }
 
 fn pfc_not_passed(class: &Class<'_>) -> Option<String> {
@@ -449,8 +475,4 @@ fn pauses_ignored(class: &Class<'_>) -> Option<String> {
     (ignored > 0).then(|| {
         format!("Pauses received for a priority that the port does not obey: {}.", thousands(ignored))
     })
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }

@@ -35,8 +35,10 @@ pub struct Health {
     pub over_ns: u64,
     /// Whether this is the time since its start.
     pub since_start: bool,
-    /// The worst of the classes.
+    /// The worst of the classes and of the findings.
     pub verdict: Verdict,
+    /// The findings about no class in particular.
+    pub findings: Vec<Finding>,
     /// The lossless priorities of its ports.
     pub classes: Vec<ClassHealth>,
 }
@@ -73,7 +75,7 @@ pub struct ClassHealth {
 /// A rule that holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// [`Rule::name`](super::Rule::name).
+    /// [`Rule::name`](super::Rule::name), or [`NO_LOSSLESS_CLASS`](super::NO_LOSSLESS_CLASS).
     pub rule: Name,
     /// [`Rule::verdict`](super::Rule::verdict).
     pub verdict: Verdict,
