@@ -1,7 +1,11 @@
 //! `longspan top`: a dashboard of a running gateway.
 
+mod detail;
 mod feed;
+mod fit;
 mod grid;
+mod head;
+mod help;
 mod model;
 mod screen;
 mod terminal;
@@ -34,8 +38,8 @@ use theme::Theme;
 
 /// How long a key, a snapshot or a signal waits at most.
 const WAKE: Duration = Duration::from_millis(50);
-/// The size of a screen that is none.
-const SIZE: (u16, u16) = (120, 24);
+/// The columns of a screen that is none.
+const COLUMNS: u16 = 120;
 
 /// Shows the dashboard until it is quit, or once.
 ///
@@ -62,15 +66,16 @@ fn once(args: &TopArgs, socket: &Path, model: &mut Model, theme: Theme) -> Resul
     model.see(first);
     telemetry::has_port(&second, args.port.as_deref())?;
     model.see(second);
-    let (width, height) = match size() {
-        Ok(size) if io::stdout().is_terminal() => size,
-        _ => SIZE,
+    let width = match size() {
+        Ok((width, _)) if io::stdout().is_terminal() => width,
+        _ => COLUMNS,
     };
-    console::print(&text(model, width, height.max(screen::height(model)), theme))
+    console::print(&text(model, width, theme))
 }
 
-/// A frame as text, without its last line, which names keys, and without empty lines before that.
-fn text(model: &Model, width: u16, height: u16, theme: Theme) -> String {
+/// A frame as text, as high as all rows and what is below them, without its last line, which names keys.
+fn text(model: &Model, width: u16, theme: Theme) -> String {
+    let height = screen::height(model, width, theme);
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
     screen::draw(area, &mut buffer, model, theme);
@@ -97,7 +102,10 @@ fn live(feed: &mut Feed, model: &mut Model, theme: Theme) -> Result<(), Failure>
             is_stale = true;
         }
         if is_stale {
-            let drawn = screen.draw(|frame| screen::draw(frame.area(), frame.buffer_mut(), model, theme));
+            let drawn = screen.draw(|frame| {
+                model.top_of_help = model.top_of_help.min(screen::last_top_of_help(frame.area()));
+                screen::draw(frame.area(), frame.buffer_mut(), model, theme);
+            });
             drawn.map_err(Failure::Print)?;
             is_stale = false;
         }

@@ -26,6 +26,8 @@ pub struct Model {
     pub selected: usize,
     /// Whether the help is shown.
     pub helps: bool,
+    /// The first line of the help that is shown.
+    pub top_of_help: usize,
     /// Whether what is shown stands still.
     pub is_paused: bool,
     /// The time between two snapshots.
@@ -58,6 +60,7 @@ impl Model {
             order: Order::default(),
             selected: 0,
             helps: false,
+            top_of_help: 0,
             is_paused: false,
             interval,
             lost: None,
@@ -135,12 +138,13 @@ impl Model {
         match key.code {
             KeyCode::Char('c') if has_control => return Wish::Quit,
             KeyCode::Char('q') => return Wish::Quit,
-            KeyCode::Char('?' | 'h') => self.helps = !self.helps,
+            KeyCode::Char('?' | 'h') => (self.helps, self.top_of_help) = (!self.helps, 0),
             KeyCode::Esc if self.helps => self.helps = false,
             KeyCode::Esc => self.only = None,
             KeyCode::Char(digit @ '1'..='8') => self.show(View::ALL[digit as usize - '1' as usize]),
             KeyCode::Tab | KeyCode::Right => self.show(self.beside(1)),
             KeyCode::BackTab | KeyCode::Left => self.show(self.beside(View::ALL.len() - 1)),
+            key if self.helps && self.scroll(key) => {}
             KeyCode::Down | KeyCode::Char('j') => self.select(self.selected.saturating_add(1)),
             KeyCode::Up | KeyCode::Char('k') => self.select(self.selected.saturating_sub(1)),
             KeyCode::Home => self.selected = 0,
@@ -157,6 +161,18 @@ impl Model {
             _ => {}
         }
         Wish::Draw
+    }
+
+    /// Moves the help, if that is what `key` does. The screen knows where it ends.
+    fn scroll(&mut self, key: KeyCode) -> bool {
+        self.top_of_help = match key {
+            KeyCode::Down | KeyCode::Char('j') => self.top_of_help.saturating_add(1),
+            KeyCode::Up | KeyCode::Char('k') => self.top_of_help.saturating_sub(1),
+            KeyCode::Home => 0,
+            KeyCode::End => usize::MAX,
+            _ => return false,
+        };
+        true
     }
 
     fn show(&mut self, view: View) {

@@ -6,6 +6,7 @@
 mod common;
 
 mod ending;
+mod room;
 
 use super::grid::Tone;
 use super::model::{Model, Wish};
@@ -89,6 +90,7 @@ fn a_screen_of_any_size_shows_what_fits() {
             model.helps = helps;
             for (width, height) in [(1, 1), (2, 3), (10, 5), (20, 60), (40, 9), (300, 100)] {
                 drawn(&model, width, height, RICH);
+                text(&model, width, RICH);
             }
         }
     }
@@ -197,7 +199,7 @@ fn what_a_gateway_calls_itself_and_its_ports_cannot_steer_the_terminal() {
         let mut model = Model::new(view, None, Interval::from_secs(1));
         model.see(hostile.clone());
         model.lose("\u{1b}[2J".into());
-        for page in [lines(&model, 80, 24), text(&model, 120, 40, RICH)] {
+        for page in [lines(&model, 80, 24), text(&model, 120, RICH)] {
             assert!(page.chars().all(|it| it == '\n' || crate::console::is_harmless(it)), "{page:?}");
         }
     }
@@ -229,7 +231,7 @@ fn the_environment_says_what_a_terminal_can_show() {
 #[test]
 fn one_frame_as_text_has_all_rows_and_no_keys() {
     let model = model(View::Health);
-    let page = text(&model, 120, screen::height(&model), PLAIN);
+    let page = text(&model, 120, PLAIN);
     assert!(page.ends_with('\n') && !page.contains("q quit") && page.contains("\nNext: "), "{page}");
     let verdict =
         |line: &&str| line.contains(" healthy ") || line.contains(" unhealthy ") || line.contains(" watch ");

@@ -61,6 +61,11 @@ impl Theme {
         if self.has_colours { Style::new().bg(Color::DarkGray) } else { self.chosen() }
     }
 
+    /// The end of a text that is cut.
+    pub const fn ellipsis(self) -> &'static str {
+        if self.has_blocks { "…" } else { "..." }
+    }
+
     /// A bar of `width` characters, `share` of which is full.
     pub fn bar(self, share: f64, width: usize) -> String {
         let full = ((share.clamp(0.0, 1.0) * width as f64).round() as usize).min(width);
