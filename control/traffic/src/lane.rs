@@ -4,7 +4,6 @@ use crate::claim::{self, Claim};
 use crate::device::{DeviceError, DeviceName};
 use crate::interfaces::{self, LinkState};
 use crate::player::Player;
-use crate::ports::PortsError;
 use dpdk::{
     BURST, Eal, EalOptions, Mbuf, Memory, Opened, Pool, PoolSettings, Port, PortSettings, RxQueue, TxQueue,
 };
@@ -17,6 +16,23 @@ use units::{BitRate, Bytes, Nanos};
 const MBUFS: u32 = 4_095;
 /// The descriptors of an interface's ring.
 const RING: u16 = 1_024;
+
+/// Why hosts cannot be played on ports.
+#[derive(Debug, thiserror::Error)]
+pub enum PortsError {
+    /// DPDK does not start.
+    #[error("{0}")]
+    Eal(#[from] dpdk::EalError),
+    /// There is no memory for frames.
+    #[error("{0}")]
+    Pool(#[from] dpdk::PoolError),
+    /// A device cannot be used.
+    #[error("{0}")]
+    Device(#[from] DeviceError),
+    /// The time stamp counter is no clock.
+    #[error("{0}")]
+    Clock(#[from] dpdk::CalibrationError),
+}
 
 /// A device with its queues.
 pub(crate) struct Lane {

@@ -1,6 +1,7 @@
 //! Players and storms on devices of DPDK, on one thread.
 
 pub use crate::device::{DeviceError, DeviceName};
+pub use crate::lane::PortsError;
 
 use crate::lane::{self, Lane};
 use crate::plan::Plan;
@@ -24,23 +25,6 @@ const LINGER: Interval = Interval(300_000_000);
 /// How long a link may take to come up: a card and its peer agree on how they speak, for some seconds.
 const PATIENCE: Interval = Interval::from_secs(10);
 const CALIBRATION: Duration = Duration::from_millis(200);
-
-/// Why hosts cannot be played on ports.
-#[derive(Debug, thiserror::Error)]
-pub enum PortsError {
-    /// DPDK does not start.
-    #[error("{0}")]
-    Eal(#[from] dpdk::EalError),
-    /// There is no memory for frames.
-    #[error("{0}")]
-    Pool(#[from] dpdk::PoolError),
-    /// A device cannot be used.
-    #[error("{0}")]
-    Device(#[from] DeviceError),
-    /// The time stamp counter is no clock.
-    #[error("{0}")]
-    Clock(#[from] dpdk::CalibrationError),
-}
 
 /// How long and how a run goes on.
 #[derive(Clone, Copy, Debug)]
