@@ -65,7 +65,9 @@ def draw_row(title, panels, path):
     for panel, series in panels:
         place = panel["gridPos"]
         top = place["y"] - tops[0]
-        axes = figure.add_subplot(grid[top : top + place["h"] - 1, place["x"] : place["x"] + place["w"]])
+        # A column stays free for the figures of the axis, which are beside a neighbour otherwise.
+        left = place["x"] + (place["x"] > 0)
+        axes = figure.add_subplot(grid[top : top + place["h"] - 1, left : place["x"] + place["w"]])
         (draw_stat if panel["type"] == "stat" else draw_series)(axes, panel, series)
         axes.set_title(panel["title"], fontsize=8)
     figure.savefig(path, pil_kwargs={"optimize": True})
@@ -93,6 +95,7 @@ def draw_series(axes, panel, series):
     axes.tick_params(labelsize=6)
     axes.grid(alpha=0.3)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: readable(value, defaults["unit"])))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g} s"))
     if not series:
         axes.text(0.5, 0.5, "no data", ha="center", va="center", color="grey", transform=axes.transAxes)
         return
