@@ -83,7 +83,9 @@ fn views() -> impl TypedValueParser<Value = View> {
         View::Slots => "Bifrost, BifrostX, port grants, credits: slots, grants, messages",
         View::Runtime => "Workers: turns, load, bursts, cycles by frame and stage",
         View::Roce => "Health of lossless classes: what is wrong, with figures, and what to do next",
-        View::Config => "The file as loaded last, with every key; not what neighbours, late workers and measured links changed",
+        View::Config => {
+            "The file as loaded last, with every key; not what neighbours, late workers and measured links changed"
+        }
     };
     let values = View::ALL.map(|view| PossibleValue::new(view.name()).help(help(view)));
     PossibleValuesParser::new(values).try_map(|name| {
