@@ -139,11 +139,13 @@ impl LinkAgents {
             let (file, now) =
                 (configured.program.port(port).lossless(), gateway.program.port(port).lossless());
             let off = file.difference(now);
-            if core::mem::replace(&mut it.told_off, off) == off {
+            let before = core::mem::replace(&mut it.told_off, off);
+            // A reload that makes a priority lossy tells of that itself.
+            if before == off || off.is_empty() && before.intersection(now) != before {
                 continue;
             }
-            let (text, neighbour) =
-                (negotiated(off, now, it.negotiated_by.as_deref()), it.negotiated_by.clone());
+            let neighbour = it.negotiated_by.clone().filter(|_| !off.is_empty());
+            let text = negotiated(off, now, neighbour.as_deref());
             match off.is_empty() {
                 true => tracing::info!("port {}: {text}", gateway.program.port(port).name),
                 false => tracing::warn!("port {}: {text}", gateway.program.port(port).name),
@@ -323,15 +325,20 @@ fn no_longer(over: Mismatches, found: Mismatches) -> Option<String> {
 /// The PFC of a port of which `neighbour` has turned these priorities `off`, while those that are `now` lossless have it.
 fn negotiated(off: PrioritySet, now: PrioritySet, neighbour: Option<&str>) -> String {
     if off.is_empty() {
-        return format!("PFC is for priority {} again, as in the file", list(now));
+        return format!("PFC is on again for {}, as in the file", named(now));
     }
     let left = if now.is_empty() { "none".into() } else { list(now) };
     format!(
-        "PFC is off for priority {}, which is lossy now, and on for {left}: the neighbour {} asks for that, and \
-         port.lldp.willing lets it",
-        list(off),
+        "PFC is off for {} (lossy now) and on for {left}: the neighbour {} asks for that, and port.lldp.willing allows it",
+        named(off),
         neighbour.unwrap_or("on the link")
     )
+}
+
+/// `priorities`, with the word.
+fn named(priorities: PrioritySet) -> String {
+    let word = if priorities.bits().count_ones() == 1 { "priority" } else { "priorities" };
+    format!("{word} {}", list(priorities))
 }
 
 /// The numbers of `priorities`.

@@ -29,7 +29,7 @@ fn a_pause_is_followed_to_the_peer_that_holds_the_queue() {
     assert_eq!(
         sentence,
         "dc0 pauses its peer at priority 3 because 278 kB of its frames wait for lh0, which is paused by its peer \
-         now, in all for 200 ms of 205 ms (4,000 XOFF)."
+         now, for 200 ms of 205 ms (4,000 XOFF)."
     );
 }
 
@@ -197,10 +197,10 @@ fn no_pause_is_longer_than_the_time_that_is_explained() {
     snapshot.uptime_ns = 170_600_000_000;
     snapshot.ports[0].port.priorities[3].pauses_sent.paused_ns = 170_700_000_000;
     let sent = page(&snapshot, "dc0");
-    assert!(sent.contains("pauses its peer now, in all for 2 min 50 s of 2 min 50 s ("), "{sent}");
+    assert!(sent.contains("pauses its peer now, for 2 min 50 s of 2 min 50 s ("), "{sent}");
     snapshot.ports[1].port.priorities[3].pauses_received.paused_ns = 170_700_000_000;
     let received = page(&snapshot, "lh0");
-    assert!(received.contains("now, in all for 2 min 50 s of 2 min 50 s (4,000 XOFF)"), "{received}");
+    assert!(received.contains("now, for 2 min 50 s of 2 min 50 s (4,000 XOFF)"), "{received}");
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn a_port_whose_peer_pauses_it_or_whose_link_is_down_says_so_first() {
     let first = |it: &Snapshot| explain(&Period::since_start(it), "lh0").unwrap().because.remove(0);
     assert_eq!(first(&snapshot), "278 kB of lh0's frames wait at priority 3 because its link is down.");
     snapshot.ports[1].device.link_up = true;
-    let pause = "is paused by its peer now, in all for 200 ms of 205 ms (4,000 XOFF)";
+    let pause = "is paused by its peer now, for 200 ms of 205 ms (4,000 XOFF)";
     assert_eq!(first(&snapshot), format!("278 kB of lh0's frames wait at priority 3 because it {pause}."));
     let queued = &mut snapshot.ports[1].port.priorities[3].egress.queued;
     (queued.frames, queued.bytes) = (0, 0);

@@ -235,6 +235,8 @@ fn a_priority_that_a_neighbour_turned_off_keeps_its_row_and_its_watermark_is_not
     let mut snapshot = with(places);
     let ingress = &mut snapshot.ports[1].port.priorities[3].ingress;
     (ingress.headroom_watermark_bytes, ingress.limits) = (9_000, None);
+    // From when it was lossless.
+    snapshot.ports[1].port.priorities[3].pauses_sent.xoff = 1;
     assert_eq!(rules(&snapshot), BTreeSet::from(["pfc_turned_off".to_owned()]));
     let health = Health::of(&Period::since_start(&snapshot), Some("lh0"));
     assert_eq!((health.classes[0].priority, health.verdict), (3, Verdict::Watch));

@@ -47,9 +47,13 @@ pub(crate) fn link(name: &str) -> LinkState {
     }
 }
 
-/// The rate of an interface, if the kernel knows it.
+/// The rate of an interface, if the kernel knows it. That of a tap means nothing.
 pub(crate) fn rate(name: &str) -> Option<BitRate> {
-    let speed = fs::read_to_string(Path::new(SYSFS).join(name).join("speed")).ok()?;
+    let about = Path::new(SYSFS).join(name);
+    if about.join("tun_flags").exists() {
+        return None;
+    }
+    let speed = fs::read_to_string(about.join("speed")).ok()?;
     let megabits: u64 = speed.trim().parse().ok().filter(|_| sysfs_is_of_this_namespace())?;
     BitRate::new(megabits.checked_mul(1_000_000)?)
 }

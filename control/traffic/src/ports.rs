@@ -116,11 +116,14 @@ pub fn storm(
     Ok(StormReport { sent, unsent: report.sent.saturating_sub(sent), ..report })
 }
 
-/// Waits until the links of all devices are up.
+/// Waits until the links of all devices are up, or `go_on` says no: the run then ends with its report.
 fn wait_for_links(clock: &Tsc, lanes: &[Lane], go_on: &impl Fn() -> bool) -> Result<(), DeviceError> {
     let end = clock.now() + PATIENCE;
     while let Some(down) = lanes.iter().find(|lane| !lane.is_up()) {
-        if clock.now() >= end || !go_on() {
+        if !go_on() {
+            break;
+        }
+        if clock.now() >= end {
             return Err(DeviceError::NoLink(down.device()));
         }
         thread::sleep(Duration::from_millis(10));

@@ -106,7 +106,7 @@ pub struct CountersReport {
     pub cnps_received: u64,
     /// Negative acknowledgements sent.
     pub naks_sent: u64,
-    /// Acknowledgements received, negative ones among them.
+    /// Acknowledgements received for flows that had not ended, negative ones among them.
     pub answers_received: u64,
     /// Expired retransmission timers.
     pub timeouts: u64,

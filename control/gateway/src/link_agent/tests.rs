@@ -12,9 +12,14 @@ const THERE: MacAddress = MacAddress([2, 0, 0, 0, 9, 9]);
 const SECOND: Duration = Duration::from_secs(1);
 
 fn gateway(lldp: &str) -> Gateway {
+    gateway_with(lldp, "3, 4")
+}
+
+/// The same, with these lossless priorities.
+fn gateway_with(lldp: &str, lossless: &str) -> Gateway {
     let text = format!(
         "[buffer]\nshared = \"8MiB\"\n[control]\nrepeat = \"60s\"\n[[port]]\nname = \"lh0\"\nrate = \"10G\"\n\
-         distance = \"1km\"\nlossless = [{{ priorities = [3, 4] }}]\n[port.lldp]\n{lldp}\n\
+         distance = \"1km\"\nlossless = [{{ priorities = [{lossless}] }}]\n[port.lldp]\n{lldp}\n\
          [[port]]\nname = \"dc0\"\nrate = \"10G\"\n"
     );
     config::parse(&text, "gw.toml").unwrap()
@@ -110,17 +115,29 @@ fn a_priority_that_is_turned_off_or_on_again_is_told_once_with_the_neighbour_tha
 }
 
 #[test]
+fn a_reload_that_makes_a_priority_lossy_is_no_negotiation() {
+    let mut looks = Looks::new("willing = [4]");
+    looks.look(&[("a", pfc(0b1000))], 60);
+    let gateway = looks.agents.apply(&looks.configured);
+    assert_eq!(looks.agents.tell_negotiated(&looks.configured, &gateway).len(), 1);
+    let reloaded = gateway_with("willing = [3]", "3");
+    assert_eq!(looks.agents.tell_negotiated(&reloaded, &reloaded), []);
+}
+
+#[test]
 fn a_line_says_which_priorities_are_off_and_which_are_left() {
     let of = PrioritySet::from_bits;
     assert_eq!(
         negotiated(of(0b1_0000), of(0b1000), Some("host7 (port b)")),
-        "PFC is off for priority 4, which is lossy now, and on for 3: the neighbour host7 (port b) asks for that, and \
-         port.lldp.willing lets it"
+        "PFC is off for priority 4 (lossy now) and on for 3: the neighbour host7 (port b) asks for that, and \
+         port.lldp.willing allows it"
     );
+    let all = negotiated(of(0b1_1000), of(0), None);
     assert!(
-        negotiated(of(0b1000), of(0), None).contains("which is lossy now, and on for none: the neighbour ")
+        all.starts_with("PFC is off for priorities 3, 4 (lossy now) and on for none: the neighbour "),
+        "{all}"
     );
-    assert_eq!(negotiated(of(0), of(0b1_1000), None), "PFC is for priority 3, 4 again, as in the file");
+    assert_eq!(negotiated(of(0), of(0b1_1000), None), "PFC is on again for priorities 3, 4, as in the file");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn know_each_other(lab: &Lab) {
     }
     wait_until("the gateway to turn priority 4 off", || ours()["negotiated"]["applied"] == 1);
     assert_eq!(ours()["negotiated"]["enabled"], serde_json::json!([3]));
-    let told = "PFC is off for priority 4, which is lossy now, and on for 3: the neighbour host7 (port ";
+    let told = "PFC is off for priority 4 (lossy now) and on for 3: the neighbour host7 (port ";
     wait_until("the gateway to tell of that", || pair.gateway.log().contains(told));
     wait_until("no difference", || ours()["neighbours"][0]["mismatches"] == serde_json::json!([]));
     // Willing, eight traffic classes, and PFC for priority 3 alone.

@@ -80,7 +80,7 @@ fn pauses_peer(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeri
         return None;
     }
     let (paused, elapsed) = (duration(paused_ns), duration(priority.elapsed_ns()));
-    let reason = if pauses_now { "pauses its peer now, in all" } else { "has paused its peer," };
+    let reason = if pauses_now { "pauses its peer now," } else { "has paused its peer," };
     let text = format!("{reason} for {paused} of {elapsed}{}", by_cause(priority));
     let group = group(period.now, port, priority);
     let mut waiting: Vec<_> = period.now.waiting.iter().filter(|it| came_in(it, port, priority)).collect();

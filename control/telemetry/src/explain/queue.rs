@@ -46,7 +46,7 @@ pub fn causes(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPerio
 pub fn paused_by_peer(priority: PriorityPeriod<'_>) -> Option<String> {
     let paused_ns = priority.time_ns(|it| it.pauses_received.paused_ns);
     let now = priority.levels.paused_by_peer;
-    let reason = if now { "is paused by its peer now, in all" } else { "was paused by its peer" };
+    let reason = if now { "is paused by its peer now," } else { "was paused by its peer" };
     let frames = thousands(priority.count(|it| it.pauses_received.xoff));
     (paused_ns > 0 || now).then(|| {
         let (paused, elapsed) = (duration(paused_ns), duration(priority.elapsed_ns()));

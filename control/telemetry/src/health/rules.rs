@@ -198,7 +198,12 @@ pub static RULES: [Rule; 24] = [
 
 fn drops(class: &Class<'_>) -> Option<String> {
     let dropped = dropped(class, |reason| BROKEN_PROMISES.contains(&reason))?;
-    Some(format!("Lossless frames were dropped: {dropped}."))
+    let frames = if class.is_turned_off() {
+        "Frames of a priority that the file has as lossless"
+    } else {
+        "Lossless frames"
+    };
+    Some(format!("{frames} were dropped: {dropped}."))
 }
 
 fn frames_refused(class: &Class<'_>) -> Option<String> {
@@ -238,6 +243,10 @@ fn pause_frames_lost(class: &Class<'_>) -> Option<String> {
 }
 
 fn peer_ignores_pauses(class: &Class<'_>) -> Option<String> {
+    // A priority that a neighbour turned off is not paused any more, and has no headroom that would tell who obeyed before.
+    if class.is_turned_off() {
+        return None;
+    }
     // Bytes that a scheme granted earlier may be under way for a round trip.
     if class.priority.count(|it| it.pauses_sent.timed + it.pauses_sent.slot) > 0 {
         return None;
@@ -274,7 +283,7 @@ fn dropped_while_paused(class: &Class<'_>) -> Option<String> {
     (!is_late && beyond.bytes as f64 > headrooms(class)).then(|| {
         let pauses = class.priority.count(|it| it.pauses_sent.xoff);
         format!(
-            "{} came on top of {} headroom in {}: a peer that obeyed would have sent no more than the headroom in each.",
+            "{} came on top of {} headroom in {}: a peer that obeys sends no more than that in each on a link of this distance.",
             bytes(beyond.bytes),
             bytes(class.headroom_size()),
             count_of(pauses.max(1), "pause")

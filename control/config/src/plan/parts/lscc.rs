@@ -105,7 +105,7 @@ fn halved(built: &Built, sum: &LsccSum) -> Vec<Step> {
         ),
         Step::new(
             "follows",
-            "RTT + T x drop / dR",
+            "RTT + T x drop / dR, in whole steps",
             format!("{round_trip} + {interval} x {drop} / {step}"),
             Quantity::Time(follows),
             "until the advertised rate has followed",

@@ -74,7 +74,7 @@ fn mbufs_of(built: &Built, sum: &MemorySum) -> Vec<Step> {
     vec![
         Step::new(
             "in_buffer",
-            "cells / cells of the longest frame that shares mbufs + queues and cores",
+            "cells / cells of the longest packed frame, rounded up, + queues and cores",
             format!(
                 "{} / {} + {}",
                 grouped(sum.buffer.0 / Cells::SIZE),
