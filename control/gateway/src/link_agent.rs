@@ -312,7 +312,7 @@ fn differences(found: Mismatches, heard: &LinkAgentReport, gateway: &Gateway, po
     lines
 }
 
-/// What is `over`, while what was `found` lasts; `None` if nothing is.
+/// A line about differences that are `over` while those `found` last; `None` if none is over.
 fn no_longer(over: Mismatches, found: Mismatches) -> Option<String> {
     let names: Vec<_> = over.iter().map(Mismatch::name).collect();
     match (names.is_empty(), found == Mismatches::default()) {

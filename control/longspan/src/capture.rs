@@ -156,7 +156,7 @@ fn interfaces(args: &CaptureArgs) -> Vec<CaptureInterface> {
     args.ports.iter().flat_map(|port| directions.map(|direction| interface(port, direction))).collect()
 }
 
-/// What comes next from the gateway.
+/// The next thing from the gateway.
 enum Next {
     Line(CaptureLine),
     /// It only says that it is there.

@@ -79,7 +79,7 @@ pub struct MismatchReport {
 pub struct NegotiatedReport {
     /// The priorities that have PFC now.
     pub enabled: Vec<u8>,
-    /// Those that have it by the file; empty if the gateway is of an older version.
+    /// The priorities that have it by the file; empty if the gateway is of an older version.
     #[serde(default)]
     pub configured: Vec<u8>,
     /// How often a configuration of the neighbour was applied, or ceased to be.

@@ -34,7 +34,7 @@ pub fn run(args: &PlanArgs) -> Result<(), Failure> {
     failure.map_or(Ok(()), |why| Err(Failure::Unproved(why)))
 }
 
-/// What goes to standard output.
+/// The text for standard output.
 fn shown(args: &PlanArgs, plan: &Plan, proved: Option<&prove::Proved>, written: &[PathBuf]) -> String {
     if args.prints_toml() {
         return plan.built.texts[0].1.clone();

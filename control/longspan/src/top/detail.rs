@@ -1,4 +1,4 @@
-//! What is below the table: the selected port with its rates and levels, or the selected finding.
+//! The part below the table: the selected port with its rates and levels, or the selected finding.
 
 use super::fit::{self, Field};
 use super::grid::{Grid, Tone};

@@ -80,7 +80,7 @@ pub(super) struct Times {
     pub round_trip: Interval,
     /// For how long the drain stops, after the first round trip.
     pub stop: Interval,
-    /// What has gathered drains while bursts go on.
+    /// The queue drains while bursts go on.
     pub drains: Interval,
 }
 
