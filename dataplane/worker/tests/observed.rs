@@ -9,11 +9,10 @@ use common::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use switch::{Event, Frame, Happening, PauseDirection};
-use units::{Bytes, Interval, PauseQuanta, WireBytes};
+use units::{Bytes, Interval, PauseQuanta};
 use wire::ethernet::{EtherType, MacAddress};
 use worker::{
-    Capacity, CaptureFilter, CapturedFrame, Command, DelayLine, EmulationSettings, FrameClass,
-    FrameDirection, Reply, TapReader, event_ring, tap,
+    CaptureFilter, CapturedFrame, Command, FrameClass, FrameDirection, Reply, TapReader, event_ring, tap,
 };
 
 /// All frames in both directions.
@@ -98,21 +97,6 @@ fn a_capture_copies_frames_of_both_directions_up_to_its_snap_length_and_counts_t
     assert!(matches!(bench.controls.receive(), Some(Reply::Captures(B, Some(_)))), "its memory comes back");
 }
 
-/// A link of 1 us that loses nothing.
-fn emulated_link() -> DelayLine<TestFrame> {
-    let settings = EmulationSettings {
-        delay: Interval(1_000),
-        rate: RATE,
-        loss: 0.0,
-        duplicate: 0.0,
-        reorder: 0.0,
-        reorder_by: Interval::ZERO,
-        control: false,
-        seed: 1,
-    };
-    DelayLine::new(&settings, Capacity { frames: 100, data: WireBytes(100_000) })
-}
-
 #[test]
 fn a_capture_of_control_frames_copies_those_of_both_directions_and_no_data_on_emulated_links_too() {
     for emulated in [false, true] {
@@ -120,7 +104,7 @@ fn a_capture_of_control_frames_copies_those_of_both_directions_and_no_data_on_em
         let (mut benches, cables) = workers(settings(2), 1, || clock.clone());
         let mut bench = benches.remove(0);
         if emulated {
-            bench.worker = bench.worker.emulate(B, emulated_link());
+            bench.worker = bench.worker.emulate(B, emulated_link(Interval(1_000)));
         }
         let (tap_of_b, mut reader) = tap(control(), 8, 100);
         bench.send(Command::Capture(B, Some(tap_of_b)));
@@ -151,7 +135,7 @@ fn a_capture_of_data_that_leaves_copies_frames_that_are_alone_in_their_burst_and
         for emulated in [false, true] {
             let (mut bench, clock, a, b) = one_worker(settings(2));
             if emulated {
-                bench.worker = bench.worker.emulate(B, emulated_link());
+                bench.worker = bench.worker.emulate(B, emulated_link(Interval(1_000)));
             }
             let (tap_of_b, mut reader) = tap(filter.clone(), 8, 100);
             bench.send(Command::Capture(B, Some(tap_of_b)));

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use switch::link_agent::LinkAgent;
 use switch::program::{GroupSettings, Threshold};
 use switch::{DropReason, PauseCause, Program, Successor, Volume};
-use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, WireBytes};
+use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority};
 use wire::ethernet::{HEADER_LEN, MacAddress};
 use wire::lldp::{Id, Message};
-use worker::{BURST, Capacity, Clock, Command, DelayLine, EmulationSettings, Reply, Stage};
+use worker::{BURST, Clock, Command, Reply, Stage};
 
 /// The duration of a turn; a minimum frame takes 6.72 ns.
 const TURN: Interval = Interval(1_000);
@@ -385,20 +385,9 @@ const AWAY: Interval = Interval::from_micros(200);
 
 #[test]
 fn a_frame_leaves_an_emulated_link_no_earlier_than_its_delay_after_it_came() {
-    let settings_of_link = EmulationSettings {
-        delay: AWAY * 2,
-        rate: RATE,
-        loss: 0.0,
-        duplicate: 0.0,
-        reorder: 0.0,
-        reorder_by: Interval::ZERO,
-        control: false,
-        seed: 1,
-    };
-    let line = DelayLine::new(&settings_of_link, Capacity { frames: 10, data: WireBytes(10_000) });
     let (mut benches, cables) = workers(settings(2), 1, || Preempted(START));
     let Bench { worker, controls, monitor } = benches.remove(0);
-    let mut bench = Bench { worker: worker.emulate(B, line), controls, monitor };
+    let mut bench = Bench { worker: worker.emulate(B, emulated_link(AWAY * 2)), controls, monitor };
     cables[0].inject(frames(P3, 1));
     while cables[1].outside().outbound.is_empty() {
         assert!(bench.worker.turn().is_continue());

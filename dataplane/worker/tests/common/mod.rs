@@ -11,12 +11,12 @@ use switch::program::{
     Scheduling, Settings, Threshold,
 };
 use switch::{ControlFrame, ForwardingSettings, Frame, Ledger, Program, Shard, ShardId};
-use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
+use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::{grants, mac_control, pfc};
 use worker::{
-    BURST, Clock, Command, Controls, Device, DeviceCounters, Exchange, Inspection, Monitor, Reply, Worker,
-    exchanges, mailbox,
+    BURST, Capacity, Clock, Command, Controls, DelayLine, Device, DeviceCounters, EmulationSettings,
+    Exchange, Inspection, Monitor, Reply, Worker, exchanges, mailbox,
 };
 
 pub const A: PortId = PortId(0);
@@ -361,6 +361,21 @@ pub fn workers<C: Clock>(
     };
     let exchanges = exchanges(workers);
     ((0..workers).zip(exchanges).map(bench).collect(), cables)
+}
+
+/// A link of this delay that loses nothing.
+pub fn emulated_link(delay: Interval) -> DelayLine<TestFrame> {
+    let settings = EmulationSettings {
+        delay,
+        rate: RATE,
+        loss: 0.0,
+        duplicate: 0.0,
+        reorder: 0.0,
+        reorder_by: Interval::ZERO,
+        control: false,
+        seed: 1,
+    };
+    DelayLine::new(&settings, Capacity { frames: 100, data: WireBytes(100_000) })
 }
 
 /// One worker with ports A and B, which are patched to each other.
