@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use config::runtime::{self, DeviceKind, PfcFrames};
 use config::{Gateway, MemorySum};
-use dpdk::{Eal, Opened, PfcPassage, Port, PortSettings, ResidentMemory, Tsc};
+use dpdk::{Claim, Eal, Opened, PfcPassage, Port, PortSettings, ResidentMemory, Tsc};
 use switch::{HashKey, Ledger, Shard, ShardId};
 use telemetry::{OtlpReport, ReloadsReport};
 use units::PortId;
@@ -248,7 +248,7 @@ fn without_device(gateway: &Gateway) -> Vec<String> {
 
 /// Assigns a core to each port and claims them.
 fn assign_cores(gateway: &Gateway) -> Result<(Vec<usize>, Claims), RunError> {
-    let (allowed, locks) = (worker::allowed_cores(), Path::new(claims::DIRECTORY));
+    let (allowed, locks) = (worker::allowed_cores(), Path::new(Claim::DIRECTORY));
     let settings = gateway.program.settings();
     let stated = &gateway.runtime.dpdk.cores;
     let taken = claims::taken(locks, &allowed);

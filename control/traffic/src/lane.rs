@@ -1,11 +1,12 @@
 //! Devices with their queues.
 
-use crate::claim::{self, Claim};
+use crate::claim;
 use crate::device::{DeviceError, DeviceName};
 use crate::interfaces::{self, LinkState};
 use crate::player::Player;
 use dpdk::{
-    BURST, Eal, EalOptions, Mbuf, Memory, Opened, Pool, PoolSettings, Port, PortSettings, RxQueue, TxQueue,
+    BURST, Claim, Eal, EalOptions, Mbuf, Memory, Opened, Pool, PoolSettings, Port, PortSettings, RxQueue,
+    TxQueue,
 };
 use std::path::Path;
 use std::process;
@@ -139,7 +140,7 @@ pub(crate) fn open(devices: &[DeviceName], frame_max: Bytes) -> Result<Vec<Lane>
 fn claim(device: &DeviceName) -> Result<Option<Claim>, DeviceError> {
     match device {
         DeviceName::Interface(name) => {
-            let claim = Claim::take(Path::new(claim::DIRECTORY), name);
+            let claim = claim::take(Path::new(Claim::DIRECTORY), name);
             claim.map(Some).ok_or_else(|| DeviceError::InUse(name.clone()))
         }
         DeviceName::Pci(_) | DeviceName::Virtual(_) => Ok(None),

@@ -4,7 +4,8 @@
 //! it, and a [`switch::Frame`]. [`Port::configure`] takes a device and starts it. It returns the control side
 //! ([`Port`]) and one object for each hardware queue ([`RxQueue`], [`TxQueue`]). Only the owner of a queue
 //! can use it: a queue can be moved to another thread, but neither cloned nor shared, so no two threads ever
-//! use one queue. The device stops when the last of these objects is dropped. [`Tsc`] is the clock.
+//! use one queue. The device stops when the last of these objects is dropped. [`Tsc`] is the clock. A
+//! [`Claim`] keeps two processes from one core, or from one interface of the kernel.
 //!
 //! ```no_run
 //! # #[cfg(feature = "dpdk")]
@@ -37,6 +38,7 @@
 #![cfg(feature = "dpdk")]
 
 mod capability;
+mod claim;
 #[expect(unsafe_code, reason = "calls DPDK")]
 mod device;
 mod drivers;
@@ -71,6 +73,7 @@ mod threads;
 mod tsc;
 
 pub use capability::Capability;
+pub use claim::Claim;
 pub use device::PortError;
 pub use drivers::PfcPassage;
 pub use eal::{

@@ -11,9 +11,11 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, fchown};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, fchown};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+
+use crate::claim::is_at;
 
 /// The name of DPDK's telemetry socket, with a suffix of `:1` and so on if several processes share a prefix.
 const TELEMETRY: &str = "dpdk_telemetry.v2";
@@ -95,13 +97,6 @@ fn make(path: &Path) -> Option<()> {
     }
 }
 
-/// Whether `path` still refers to `file`.
-fn is_at(file: &File, path: &Path) -> bool {
-    let identity = |file: fs::Metadata| (file.dev(), file.ino());
-    let at_path = fs::metadata(path).map(identity);
-    file.metadata().map(identity).is_ok_and(|file| at_path.is_ok_and(|there| there == file))
-}
-
 /// Removes DPDK's telemetry sockets without a listener from `directory`, as far as possible.
 fn remove_dead_sockets(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -121,6 +116,7 @@ fn is_dead(socket: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
     use std::os::unix::net::UnixListener;
 
     #[test]

@@ -1,0 +1,190 @@
+//! Claims of what only one process at a time should use, such as a core or an interface of the kernel.
+//!
+//! A process locks a file for each. The lock ends with the process, however that ends. It is advisory: it keeps out
+//! only those who ask for it.
+//!
+//! Every user may write to the directory of the files. So only files of the process's own user count, and no other
+//! user can open them: others can neither claim anything nor hold up a process that does.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
+
+/// A claim, held until it is dropped.
+///
+/// Dropping it removes its file. The file stays if its process was killed, or has become another user since: the
+/// directory is sticky. It is then locked by nobody, and the next claim of its name takes it over.
+#[derive(Debug)]
+pub struct Claim {
+    /// `None` where no lock could be had.
+    held: Option<(File, PathBuf)>,
+}
+
+impl Claim {
+    /// The directory of the files on a real machine. It is world-writable and sticky, so users cannot remove the
+    /// files of others.
+    pub const DIRECTORY: &str = "/run/lock";
+
+    /// Claims `name`, which is that of a file in `directory`. `None` if another claim of this user holds it. Where the
+    /// file cannot be opened or locked, everybody gets a claim.
+    pub fn take(directory: &Path, name: &str) -> Option<Self> {
+        let path = directory.join(name);
+        loop {
+            let Ok(file) = open(&path) else { return Some(Self { held: None }) };
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) => return None,
+                Err(TryLockError::Error(_)) => return Some(Self { held: None }),
+                Ok(()) if is_at(&file, &path) => return Some(Self { held: Some((file, path)) }),
+                // Its holder removed it after it had been opened here. A lock on it keeps out nobody.
+                Ok(()) => {}
+            }
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // While the file is locked, so that nobody can have claimed what is removed.
+        if let Some((_, path)) = self.held.as_ref().filter(|(file, path)| is_at(file, path)) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Opens a file to lock, if it is a regular file of this process's user.
+fn open(path: &Path) -> io::Result<File> {
+    // Somebody may have put a link there, or a FIFO, whose opening would block.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).mode(0o600).custom_flags(flags.bits().cast_signed());
+    let file = options.open(path)?;
+    let about = file.metadata()?;
+    let is_own = about.is_file() && about.uid() == geteuid().as_raw();
+    if is_own { Ok(file) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+}
+
+/// Whether `path` still names `file`, and not a link to it.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |file: fs::Metadata| (file.dev(), file.ino());
+    let at_path = fs::symlink_metadata(path).map(identity);
+    file.metadata().map(identity).is_ok_and(|file| at_path.is_ok_and(|there| there == file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use std::os::unix::fs::{chown, symlink};
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
+
+    /// Whether a claim of `name` is one, with a file that is locked.
+    fn keeps_others_out(directory: &Path, name: &str) -> bool {
+        let _first = Claim::take(directory, name);
+        Claim::take(directory, name).is_none()
+    }
+
+    #[test]
+    fn a_name_has_one_holder_and_is_free_once_that_is_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let take = |name| Claim::take(directory.path(), name);
+        let first = take("one").unwrap();
+        assert!(take("one").is_none() && take("other").is_some());
+        drop(first);
+        assert!(take("one").is_some());
+    }
+
+    #[test]
+    fn a_claim_leaves_no_file_behind_and_a_refused_one_removes_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = Claim::take(directory.path(), "name").unwrap();
+        assert!(Claim::take(directory.path(), "name").is_none());
+        assert!(directory.path().join("name").exists());
+        drop(held);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_file_of_a_killed_process_is_taken_over_and_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let left = directory.path().join("name");
+        File::create(&left).unwrap();
+        assert!(keeps_others_out(directory.path(), "name"));
+        assert!(!left.exists());
+    }
+
+    #[test]
+    fn a_file_that_came_in_place_of_a_removed_one_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("name");
+        let lost = Claim::take(directory.path(), "name").unwrap();
+        fs::remove_file(&file).unwrap();
+        let next = Claim::take(directory.path(), "name").unwrap();
+        drop(lost);
+        assert!(file.exists() && Claim::take(directory.path(), "name").is_none());
+        drop(next);
+    }
+
+    /// Covers links, FIFOs, directories and, if the test may change owners, a locked file of another user.
+    #[test]
+    fn what_others_put_in_place_of_a_lock_file_neither_claims_a_name_nor_holds_up_a_process() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str| directory.path().join(name);
+        File::create(file("target")).unwrap();
+        symlink(file("target"), file("link")).unwrap();
+        symlink("nowhere", file("dangling")).unwrap();
+        mknodat(CWD, file("fifo"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        fs::create_dir(file("directory")).unwrap();
+        for name in ["link", "dangling", "fifo", "directory"] {
+            assert!(!keeps_others_out(directory.path(), name), "{name}");
+            assert!(fs::symlink_metadata(file(name)).is_ok(), "{name} is not ours to remove");
+        }
+        assert!(!file("nowhere").exists());
+        let squatter = File::create(file("squatted")).unwrap();
+        squatter.lock().unwrap();
+        let is_given_away = chown(file("squatted"), Some(65_534), None).is_ok();
+        assert_eq!(Claim::take(directory.path(), "squatted").is_some(), is_given_away);
+        assert!(file("squatted").exists());
+    }
+
+    #[test]
+    fn nobody_else_can_open_a_lock_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let _claim = Claim::take(directory.path(), "name");
+        let mode = directory.path().join("name").metadata().unwrap().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn where_no_lock_can_be_had_every_name_is_free() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(!keeps_others_out(&directory.path().join("nowhere"), "name"));
+    }
+
+    /// A file that is removed while others open it: without a look at what its path names then, one would lock the
+    /// removed file and another a new one.
+    #[test]
+    fn of_many_that_claim_and_let_go_one_holds_at_a_time() {
+        const THREADS: u32 = 8;
+        const ATTEMPTS_EACH: u32 = 5_000;
+        let directory = tempfile::tempdir().unwrap();
+        let holders = AtomicU32::new(0);
+        let attempt = || {
+            let claim = Claim::take(directory.path(), "name");
+            if claim.is_some() {
+                assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
+            }
+            thread::yield_now();
+            if claim.is_some() {
+                holders.fetch_sub(1, Ordering::SeqCst);
+            }
+        };
+        let attempts = || (0..ATTEMPTS_EACH).for_each(|_| attempt());
+        thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(attempts))));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}
