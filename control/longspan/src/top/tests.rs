@@ -238,3 +238,17 @@ fn one_frame_as_text_has_all_rows_and_no_keys() {
     // The second line has the verdict on the gateway.
     assert_eq!(page.lines().skip(3).filter(verdict).count(), model.grid().rows.len(), "{page}");
 }
+
+#[test]
+fn a_gateway_without_a_lossless_class_has_a_row_that_says_so() {
+    let mut none = snapshot();
+    none.ports.iter_mut().for_each(|port| {
+        port.port.priorities.iter_mut().for_each(|it| it.ingress.lossless = false);
+    });
+    let mut model = Model::new(View::Health, None, Interval::from_secs(1));
+    model.see(none);
+    assert_golden("top-no-lossless-class.txt", &lines(&model, 80, 24));
+    model.only = Some("lh0".into());
+    let page = lines(&model, 80, 24);
+    assert!(page.contains(">lh0      -  watch    No priority of port lh0 is lossless."), "{page}");
+}

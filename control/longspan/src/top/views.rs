@@ -341,34 +341,53 @@ fn cores(period: &Period<'_>, only: Option<&str>) -> Grid {
     })
 }
 
+/// A row of the health view: a finding, or a class without one.
+struct Judged {
+    port: Option<String>,
+    priority: Option<u8>,
+    verdict: Verdict,
+    finding: Option<Finding>,
+}
+
 fn health(period: &Period<'_>, only: Option<&str>) -> Grid {
-    let columns: Columns<'_, (ClassHealth, Option<Finding>)> = &[
-        ("port", |(class, _)| Cell::text(class.port.clone())),
-        ("prio", |(class, _)| Cell::text(class.priority.to_string())),
-        ("verdict", |(class, finding)| {
-            let verdict = finding.as_ref().map_or(class.verdict, |it| it.verdict);
-            Cell::word(verdict.name(), tone(verdict))
-        }),
-        ("finding", |(_, finding)| {
-            Cell::text(finding.as_ref().map_or("nothing is wrong", |it| it.found.as_str()))
-        }),
+    let columns: Columns<'_, Judged> = &[
+        ("port", |it| Cell::of(it.port.clone(), Cell::text)),
+        ("prio", |it| Cell::of(it.priority, |priority| Cell::text(priority.to_string()))),
+        ("verdict", |it| Cell::word(it.verdict.name(), tone(it.verdict))),
+        ("finding", |it| Cell::text(it.finding.as_ref().map_or("nothing is wrong", |it| it.found.as_str()))),
     ];
-    let classes = Health::of(period, only).classes;
-    let rows = classes.into_iter().flat_map(|mut class| {
-        let findings = std::mem::take(&mut class.findings);
-        let none = findings.is_empty().then_some(None);
-        let each = findings.into_iter().map(Some).chain(none);
-        each.map(|finding| (class.clone(), finding)).collect::<Vec<_>>()
-    });
-    let rows: Vec<_> = rows.collect();
-    let note = |(_, finding): &(_, Option<Finding>)| match finding {
+    let rows = judged(Health::of(period, only), only);
+    let note = |row: &Judged| match &row.finding {
         Some(it) => vec![it.rule.to_string(), it.found.clone(), format!("Next: {}", it.next)],
         None => Vec::new(),
     };
     let notes: Vec<_> = rows.iter().map(note).collect();
-    let mut grid = Grid::of("No priority is lossless.", columns, rows, |(class, _)| Some(&class.port));
+    // There is a row in any case: to have no lossless class is a finding too.
+    let mut grid = Grid::of("", columns, rows, |it| it.port.as_deref());
     grid.rows.iter_mut().zip(notes).for_each(|(row, note)| row.note = note);
     grid
+}
+
+/// The findings about the gateway, or about the port `only`, and then those of each class.
+fn judged(health: Health, only: Option<&str>) -> Vec<Judged> {
+    let whole = health.findings.into_iter().map(|finding| Judged {
+        port: only.map(str::to_owned),
+        priority: None,
+        verdict: finding.verdict,
+        finding: Some(finding),
+    });
+    whole.chain(health.classes.into_iter().flat_map(of_class)).collect()
+}
+
+fn of_class(class: ClassHealth) -> Vec<Judged> {
+    let row = |finding: Option<Finding>| Judged {
+        port: Some(class.port.clone()),
+        priority: Some(class.priority),
+        verdict: finding.as_ref().map_or(class.verdict, |it| it.verdict),
+        finding,
+    };
+    let none = class.findings.is_empty().then_some(None);
+    class.findings.into_iter().map(Some).chain(none).map(row).collect()
 }
 
 /// The tone of a verdict.
