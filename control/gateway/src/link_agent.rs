@@ -178,7 +178,7 @@ impl LinkAgents {
                     for line in &lines {
                         tracing::warn!("port {}: {line}", settings.name);
                     }
-                    if let Some(line) = no_longer(over, found) {
+                    for line in no_longer(over, found) {
                         tracing::info!("port {}: {line}", settings.name);
                     }
                     told.push((port, lines));
@@ -290,36 +290,40 @@ fn refusal(enabled: PrioritySet, port: PortId, configured: &Gateway) -> Option<R
     }
 }
 
-/// A line for each difference.
+/// A line for each mismatch.
 fn differences(found: Mismatches, heard: &LinkAgentReport, gateway: &Gateway, port: PortId) -> Vec<String> {
     let settings = gateway.program.port(port);
     let Some(agent) = &settings.link_agent else { return Vec::new() };
-    let mut lines = Vec::new();
-    for mismatch in found.iter() {
+    let line = |mismatch: Mismatch| {
         let differs = |it: &&Neighbour| Mismatches::between(&agent.message, &it.message).contains(mismatch);
         match heard.neighbours.iter().find(differs) {
             Some(it) => {
                 let (name, sides) = (name(it), mismatch.sides(&agent.message, &it.message));
-                let verb = match mismatch {
-                    Mismatch::SameChassis => "has the identity of this gateway",
-                    _ => "differs",
-                };
-                lines.push(format!("the neighbour {name} {verb} ({}): {sides}", mismatch.name()));
+                format!("the neighbour {name} {} ({}): {sides}", mismatch.predicate(), mismatch.name())
             }
-            None => lines.push(mismatch.sides(&agent.message, &agent.message).to_string()),
+            // That of several neighbours is not about one of them.
+            None => format!("{} ({})", mismatch.sides(&agent.message, &agent.message), mismatch.name()),
         }
-    }
-    lines
+    };
+    found.iter().map(line).collect()
 }
 
-/// A line about differences that are `over` while those `found` last; `None` if none is over.
-fn no_longer(over: Mismatches, found: Mismatches) -> Option<String> {
-    let names: Vec<_> = over.iter().map(Mismatch::name).collect();
-    match (names.is_empty(), found == Mismatches::default()) {
-        (true, _) => None,
-        (_, true) => Some("the two ends of the link no longer differ".into()),
-        _ => Some(format!("the two ends of the link no longer differ in {}", names.join(", "))),
+/// A line for each kind of mismatch that is `over` while those `found` last: one for all settings.
+fn no_longer(over: Mismatches, found: Mismatches) -> Vec<String> {
+    let (settings, others): (Vec<_>, Vec<_>) = over.iter().partition(|it| it.is_of_settings());
+    let mut lines = Vec::new();
+    if !settings.is_empty() {
+        let names: Vec<_> = settings.into_iter().map(Mismatch::name).collect();
+        lines.push(match found.iter().any(Mismatch::is_of_settings) {
+            true => format!("the two ends of the link no longer differ in {}", names.join(", ")),
+            false => "the two ends of the link no longer differ".into(),
+        });
     }
+    lines.extend(others.into_iter().map(|it| match it {
+        Mismatch::SameChassis => "no neighbour has the identity of this gateway any more".into(),
+        _ => "no more than one neighbour speaks DCBX now".into(),
+    }));
+    lines
 }
 
 /// The PFC of a port of which `neighbour` has turned these priorities `off`, while those that are `now` lossless have it.

@@ -74,7 +74,7 @@ kinds! {
     Flow = "flow" { change: &'static str, source: String, destination: String, destination_qp: u32, source_qp: Option<u32> }
     /// A link went up or down
     Link = "link" { up: bool }
-    /// The two ends of a link are set differently, or no longer
+    /// The two ends of a link have mismatches, or none any more
     Neighbour = "neighbour" { mismatches: Vec<String> }
     /// A neighbour turned PFC of priorities off or on again
     Negotiated = "negotiated" { enabled: Vec<u8>, configured: Vec<u8>, neighbour: Option<String> }

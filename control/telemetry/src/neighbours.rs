@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use switch::PortInspection;
-use switch::link_agent::{Mismatches, Neighbour, Neighbours};
+use switch::link_agent::{Mismatch, Mismatches, Neighbour, Neighbours};
 use switch::program::PortSettings;
 use units::{Nanos, PrioritySet};
 use wire::lldp::Message;
@@ -133,17 +133,31 @@ impl NeighbourReport {
         }
     }
 
-    /// Where it differs from the port, in a sentence without its full stop; `None` where it agrees.
-    pub(crate) fn differences(&self) -> Option<String> {
-        let told: Vec<_> = self.mismatches.iter().map(|it| format!("{} ({})", it.sides, it.kind)).collect();
-        (!told.is_empty()).then(|| {
-            format!("The neighbour {} (port {}) differs: {}", self.name(), self.port, told.join("; "))
-        })
+    /// Its mismatches with the port, in sentences without the last full stop; `None` where there are none.
+    pub(crate) fn mismatched(&self) -> Option<String> {
+        let alike = self.mismatches.chunk_by(|one, next| one.predicate() == next.predicate());
+        let told: Vec<_> = alike.filter_map(|it| Some(self.sentence(it.first()?.predicate(), it))).collect();
+        (!told.is_empty()).then(|| told.join(". "))
+    }
+
+    /// A sentence about `mismatches` of one predicate.
+    fn sentence(&self, predicate: &str, mismatches: &[MismatchReport]) -> String {
+        let told: Vec<_> = mismatches.iter().map(|it| format!("{} ({})", it.sides, it.kind)).collect();
+        format!("The neighbour {} (port {}) {predicate}: {}", self.name(), self.port, told.join("; "))
     }
 
     /// The name that people know it by: that of its system, or its chassis.
     pub fn name(&self) -> &str {
         if self.system.is_empty() { &self.chassis } else { &self.system }
+    }
+}
+
+impl MismatchReport {
+    /// What is true of the neighbour, as the words after its name.
+    pub(crate) fn predicate(&self) -> &'static str {
+        let kind = Mismatch::ALL.into_iter().find(|it| it.name() == self.kind);
+        // A newer gateway may know kinds that are not in the list.
+        kind.map_or("differs", Mismatch::predicate)
     }
 }
 

@@ -150,6 +150,13 @@ const AGREES: &str = r#"[{
     "ttl_ns": 9, "age_ns": 1, "known_ns": 1, "unchanged_ns": 1, "mismatches": []
 }]"#;
 
+/// A mismatch of settings and two others.
+const OTHERS: &str = r#"[
+    {"kind": "max_frame", "sides": "frames of 1522 bytes here, of 9216 bytes there"},
+    {"kind": "several_neighbours", "sides": "several neighbours speak DCBX"},
+    {"kind": "same_chassis", "sides": "chassis 02:00:00:00:00:01 here and there"}
+]"#;
+
 /// The snapshot at rest, with `places` changed.
 fn with(places: Places) -> Snapshot {
     let mut json = serde_json::to_value(snapshot_at_rest()).unwrap();
@@ -253,6 +260,22 @@ fn a_neighbour_that_differs_is_named_with_all_that_differs() {
         ),
         "{page}"
     );
+}
+
+#[test]
+fn a_mismatch_that_is_no_difference_of_settings_is_not_called_one() {
+    let places: Places = &[("/ports/1/neighbours", DIFFERS), ("/ports/1/neighbours/0/mismatches", OTHERS)];
+    let page = render(&Health::of(&Period::since_start(&with(places)), None));
+    let told = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let of = "The neighbour far (port Ethernet0)";
+    let expected = [
+        format!("{of} differs: frames of 1522 bytes here, of 9216 bytes there (max_frame)."),
+        format!("{of} is not the only one: several neighbours speak DCBX (several_neighbours)."),
+        format!(
+            "{of} has the identity of this gateway: chassis 02:00:00:00:00:01 here and there (same_chassis)."
+        ),
+    ];
+    assert!(told.contains(&format!("{} Next:", expected.join(" "))), "{page}");
 }
 
 #[test]

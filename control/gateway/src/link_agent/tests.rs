@@ -249,12 +249,30 @@ fn the_end_of_one_difference_is_told_while_another_lasts() {
         let over = it.note_if_due(found, SECOND * 60, looks.began + SECOND * seconds)?;
         Some(no_longer(over, found))
     };
-    assert_eq!(over(&several, 0), Some(None));
+    assert_eq!(over(&several, 0), Some(vec![]));
     assert_eq!(over(&one, 9), None, "not within ten seconds");
-    let ended = "the two ends of the link no longer differ in several_neighbours";
-    assert_eq!(over(&one, 10), Some(Some(ended.into())));
-    assert_eq!(over(&one, 70), Some(None), "what lasts is told again, and what has ended is not");
-    assert_eq!(over(&none, 80), Some(Some("the two ends of the link no longer differ".into())));
+    let told = |line: &str| Some(vec![line.to_owned()]);
+    assert_eq!(over(&one, 10), told("no more than one neighbour speaks DCBX now"));
+    assert_eq!(over(&one, 70), Some(vec![]), "what lasts is told again, and what has ended is not");
+    assert_eq!(over(&none, 80), told("the two ends of the link no longer differ"));
+}
+
+#[test]
+fn the_end_of_each_kind_of_mismatch_is_told_in_words_that_are_true_of_it() {
+    let ours = gateway("").program.port(LH).link_agent.clone().unwrap().message;
+    let other = Message { chassis: Id::of_chassis(THERE), ..ours };
+    let between = |theirs: &Message| Mismatches::between(&ours, theirs);
+    let (frames, twin) = (between(&Message { max_frame: Some(9_216), ..other }), between(&ours));
+    let twin_with_frames = between(&Message { max_frame: Some(9_216), ..ours });
+    let (none, same) = (Mismatches::default(), "no neighbour has the identity of this gateway any more");
+    let differ = "the two ends of the link no longer differ";
+    assert_eq!(no_longer(twin, none), [same]);
+    assert_eq!(no_longer(twin, frames), [same]);
+    assert_eq!(no_longer(frames, twin), [differ]);
+    assert_eq!(no_longer(twin_with_frames, none), [differ, same]);
+    let both = between(&Message { max_frame: Some(9_216), pfc: Some(pfc(0b1000)), ..other });
+    assert_eq!(no_longer(both.without(frames), frames), [format!("{differ} in pfc_priorities")]);
+    assert_eq!(no_longer(none, frames), [""; 0]);
 }
 
 #[test]
@@ -268,6 +286,18 @@ fn a_neighbour_with_the_chassis_of_this_gateway_is_told_as_such() {
         differences(found, &twin, &gateway, LH),
         ["the neighbour gw (port a) has the identity of this gateway (same_chassis): \
           chassis 02:00:00:00:00:01 here and there"]
+    );
+}
+
+#[test]
+fn several_neighbours_are_told_in_a_line_about_none_of_them() {
+    let gateway = gateway("");
+    let heard = heard(&gateway, &[("a", pfc(0b1_1000)), ("b", pfc(0b1_1000))])[0].unwrap();
+    let ours = gateway.program.port(LH).link_agent.clone().unwrap().message;
+    let found = Mismatches::among(&ours, &heard.neighbours);
+    assert_eq!(
+        differences(found, &heard, &gateway, LH),
+        ["several neighbours speak DCBX (several_neighbours)"]
     );
 }
 

@@ -475,7 +475,7 @@ fn pfc_turned_off(class: &Class<'_>) -> Option<String> {
 }
 
 fn neighbour_differs(class: &Class<'_>) -> Option<String> {
-    let told: Vec<_> = class.port.now.neighbours.iter().filter_map(NeighbourReport::differences).collect();
+    let told: Vec<_> = class.port.now.neighbours.iter().filter_map(NeighbourReport::mismatched).collect();
     (!told.is_empty()).then(|| format!("{}.", told.join(". ")))
 }
 

@@ -53,7 +53,7 @@ fn write_mismatches(page: &mut String, shown: &Shown<'_>) {
         neighbours(shown).flat_map(|(port, it)| it.mismatches.iter().map(move |found| (port, it, found)));
     section(
         page,
-        "MISMATCHES: where the two ends of a link are set differently",
+        "MISMATCHES: where the two ends of a link do not fit together",
         &Table::of(4, columns, rows),
     );
 }

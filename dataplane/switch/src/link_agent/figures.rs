@@ -67,7 +67,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
     metrics: &[
         Metric {
             name: "lldp_mismatch",
-            help: "Whether a neighbour is set differently, 1 or 0, by what differs.",
+            help: "Whether there is a mismatch with a neighbour, 1 or 0, by kind.",
             samples: Samples::By(
                 "kind",
                 &[

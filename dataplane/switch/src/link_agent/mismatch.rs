@@ -1,4 +1,4 @@
-//! Where the two ends of a link are set differently.
+//! Where the two ends of a link are set differently, or cannot be told apart from others.
 
 use super::neighbours::{Neighbour, Neighbours};
 use core::fmt;
@@ -9,7 +9,7 @@ use wire::roce::UDP_PORT;
 /// Some devices count the FCS or a VLAN tag in the longest frame and others do not.
 const FRAME_TOLERANCE: u16 = 8;
 
-/// One kind of difference.
+/// One kind of mismatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mismatch {
     /// Other priorities have PFC there: frames of some are lost, or nobody pauses for them.
@@ -51,6 +51,22 @@ impl Mismatch {
             Self::SeveralNeighbours => "several_neighbours",
             Self::SameChassis => "same_chassis",
         }
+    }
+
+    /// What is true of a neighbour with it, as the words after its name.
+    pub const fn predicate(self) -> &'static str {
+        match self {
+            Self::PfcPriorities | Self::PfcCapability | Self::MaxFrame | Self::Ets | Self::Application => {
+                "differs"
+            }
+            Self::SeveralNeighbours => "is not the only one",
+            Self::SameChassis => "has the identity of this gateway",
+        }
+    }
+
+    /// Whether it is a setting in which the two ends differ.
+    pub const fn is_of_settings(self) -> bool {
+        !matches!(self, Self::SeveralNeighbours | Self::SameChassis)
     }
 
     /// The two sides of it, as the rest of a sentence: what `ours` says, and what `theirs` does.
