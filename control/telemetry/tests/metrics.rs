@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{assert_golden, in_crate, snapshot, snapshot_of_bridge, snapshots};
+use common::{assert_golden, in_crate, snapshot, snapshot_of_bridge, snapshot_of_neighbours, snapshots};
 use std::collections::{BTreeMap, BTreeSet};
 use switch::DropReason;
+use telemetry::Snapshot;
 use telemetry::metrics::{self, Kind};
 
 /// One line with a value.
@@ -143,6 +144,23 @@ fn a_bridge_counts_what_the_stations_of_each_port_changed_and_a_patch_has_no_suc
         }
     }
     assert!(!metrics::encode(&snapshot()).contains("longspan_bridge"));
+}
+
+#[test]
+fn a_priority_of_the_file_is_0_until_a_neighbour_turns_its_pfc_off_and_then_1() {
+    let of = |snapshot: &Snapshot| -> Vec<String> {
+        let page = metrics::encode(snapshot);
+        page.lines().filter(|it| it.starts_with("longspan_lldp_pfc_turned_off{")).map(str::to_owned).collect()
+    };
+    let series = |priority, value| {
+        format!("longspan_lldp_pfc_turned_off{{port=\"lh0\",priority=\"{priority}\"}} {value}")
+    };
+    let mut snapshot = snapshot_of_neighbours();
+    assert_eq!(of(&snapshot), [series(3, 0), series(4, 1)]);
+    snapshot.ports[1].negotiated.as_mut().unwrap().enabled = vec![3, 4];
+    assert_eq!(of(&snapshot), [series(3, 0), series(4, 0)]);
+    snapshot.ports[1].negotiated = None;
+    assert_eq!(of(&snapshot), [""; 0], "no neighbour may turn it off");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::metric::metrics;
 use super::readers::{Part, each_port, each_port_by, each_port_with};
 use super::samples::Sample;
 use super::samples::Value::{Info, Number};
+use crate::neighbours::NegotiatedReport;
 use crate::snapshot::WirePortReport;
 use report::{ByReason, Count};
 use switch::{Consumed, DropReason};
@@ -34,6 +35,9 @@ metrics! {
                 let covered = at.covered_delay?;
                 Some([("applied", covered.applied), ("refused", covered.refused)])
             });
+        Gauge "lldp_pfc_turned_off":
+            "Whether a neighbour has turned off PFC for a priority that is lossless by the file, 1 or 0.",
+            each_port_with(pfc_turned_off);
         Counter "consumed_frames": "Frames that the gateway consumed instead of forwarding them, by kind.",
             each_port_by("kind", |at| {
                 Some(Consumed::ALL.map(|kind| (kind.name(), frames(&at.port.consumed, kind.name()))))
@@ -100,6 +104,15 @@ fn drops(at: &WirePortReport) -> Vec<Sample<'_>> {
         })
     });
     samples.collect()
+}
+
+/// Each priority of the file has a sample where a neighbour may turn any of them off.
+fn pfc_turned_off(at: &WirePortReport) -> Vec<Sample<'_>> {
+    let all = at.negotiated.iter().flat_map(|it| it.configured.iter().map(move |priority| (it, *priority)));
+    let sample = |(negotiated, priority): (&NegotiatedReport, u8)| {
+        (vec![("priority", priority.to_string().into())], Number(negotiated.turned_off(priority).into()))
+    };
+    all.map(sample).collect()
 }
 
 fn frames(counts: &ByReason, name: &str) -> u64 {
