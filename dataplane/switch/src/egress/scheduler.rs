@@ -1,12 +1,8 @@
 //! The choice of the next queue: strict priority above deficit weighted round robin.
 
-use crate::program::{QueueSettings, Scheduling};
+use crate::program::{QueueSettings, Scheduling, longest_quantum};
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Bytes, Interval, Priority, QueueId, QueueSet, WireBytes};
-
-/// The longest turn of a queue, unless its longest frame takes longer. It bounds the wait of the others, however
-/// unequal the weights and slow the link.
-const LONGEST_TURN: Interval = Interval::from_millis(1);
+use units::{BitRate, Bytes, Priority, QueueId, QueueSet, WireBytes};
 
 /// The round of all weighted queues, behind those of the strict queues of each priority.
 const WEIGHTED: usize = Priority::COUNT;
@@ -48,19 +44,14 @@ impl Scheduler {
     /// Applies new weights from the next visit on.
     ///
     /// The quantum of the least weight is the longest frame, so that every visit sends one, and the other quanta
-    /// are in proportion to the weights. If that exceeded [`LONGEST_TURN`] for a queue, all get less, and light
+    /// are in proportion to the weights. If that exceeded the longest turn for a queue, all get less, and light
     /// queues save up over several rounds. The quantum of a strict queue is the longest frame.
     pub fn configure(&mut self, queues: &[QueueSettings], max_frame: Bytes, rate: BitRate) {
-        let weight = |queue: &QueueSettings| match queue.scheduling {
-            Scheduling::Strict => None,
-            Scheduling::Weighted(weight) => Some(u64::from(weight)),
-        };
-        let weights = || queues.iter().filter_map(weight);
-        let (least, most) = (weights().min().unwrap_or(1), weights().max().unwrap_or(1));
+        let weight = |queue: &QueueSettings| queue.scheduling.weight().map(u64::from);
+        let most = queues.iter().filter_map(weight).max().unwrap_or(1);
         self.longest = WireBytes::of_frame(max_frame).0;
-        let longest_turn = self.longest.max(rate.bytes_in(LONGEST_TURN));
         // The heaviest queue gets this quantum, and the others in proportion.
-        let turn = (self.longest * most / least).min(longest_turn);
+        let turn = longest_quantum(queues, max_frame, rate).0;
         self.strict = Default::default();
         for (id, (share, queue)) in
             QueueSet::first(queues.len()).iter().zip(self.shares.iter_mut().zip(queues))
@@ -162,7 +153,7 @@ mod tests {
         let (sent, longest) = sent(&queues, QueueSet::first(2), slow, 10_000);
         let ratio = sent[1] as f64 / sent[0] as f64;
         assert!((49.5..50.5).contains(&ratio), "{ratio}");
-        assert!(longest <= slow.bytes_in(LONGEST_TURN * 2), "{longest}");
+        assert!(longest <= slow.bytes_in(Scheduling::LONGEST_TURN * 2), "{longest}");
     }
 
     #[test]

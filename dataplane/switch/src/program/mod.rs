@@ -30,6 +30,7 @@ pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, Route
 pub use lscc::{Feedback, Lscc, RateCalculation, RateLimiting};
 pub use notifier::{Notifier, NotifierError};
 pub use orientation::{Orientation, Remap};
+pub(crate) use port::longest_quantum;
 pub use port::{
     AdaptiveEcn, DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings,
     PortSettings, QueueSettings, RateLimit, Red, Scheduling, Threshold,

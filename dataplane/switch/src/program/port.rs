@@ -8,7 +8,7 @@ use crate::link_agent::LinkAgent;
 use crate::link_delay::LinkDelay;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet};
+use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
 use wire::ethernet::MacAddress;
 
 /// One port: its ingress groups and its egress queues.
@@ -67,6 +67,12 @@ pub struct PortSettings {
 }
 
 impl PortSettings {
+    /// The most that a weighted queue sends before the next one has its turn: what a visit grants, and a frame that did not
+    /// fit into the visit before.
+    pub fn longest_turn(&self) -> WireBytes {
+        longest_quantum(&self.queues, self.max_frame, self.rate) + WireBytes::of_frame(self.max_frame)
+    }
+
     /// Longest frame that a port can be set to pass, in bytes without FCS.
     pub const LARGEST_FRAME: Bytes = Bytes(9_216);
 
@@ -256,6 +262,29 @@ pub enum Scheduling {
     /// Deficit weighted round robin (Shreedhar and Varghese) with all other weighted queues, whatever their priorities;
     /// the weight is 1 to 255, and shares are shares of wire bytes.
     Weighted(u8),
+}
+
+impl Scheduling {
+    /// The longest turn of a queue, unless its longest frame takes longer. It bounds the wait of the others, however
+    /// unequal the weights and slow the link.
+    pub const LONGEST_TURN: Interval = Interval::from_millis(1);
+
+    /// The weight; `None` for a strict queue.
+    pub const fn weight(self) -> Option<u8> {
+        match self {
+            Self::Strict => None,
+            Self::Weighted(weight) => Some(weight),
+        }
+    }
+}
+
+/// What a visit grants the heaviest of the weighted `queues` of a port of `rate`: the longest frame for the lightest, and
+/// in proportion for the others, up to a millisecond of the link.
+pub(crate) fn longest_quantum(queues: &[QueueSettings], max_frame: Bytes, rate: BitRate) -> WireBytes {
+    let weights = || queues.iter().filter_map(|queue| queue.scheduling.weight()).map(u64::from);
+    let (least, most) = (weights().min().unwrap_or(1), weights().max().unwrap_or(1));
+    let frame = WireBytes::of_frame(max_frame).0;
+    WireBytes((frame * most / least).min(frame.max(rate.bytes_in(Scheduling::LONGEST_TURN))))
 }
 
 /// A token bucket.
