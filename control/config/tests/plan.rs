@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use config::plan::{Case, Part, Plan, PlanError, Proof, Quantity, Request, Run, Scheme, Step, Verdict};
+use config::plan::{
+    Case, Part, Plan, PlanError, Proof, Quantity, Request, Run, RunEnd, Scheme, Step, Verdict,
+};
 use config::{Severity, parse};
 use proptest::prelude::*;
 use switch::program::{FlowControl, Threshold};
@@ -264,6 +266,38 @@ fn the_headroom_suffices_in_the_worst_case_and_half_of_it_does_not() {
     let half = proof.with_half_of_the_headroom();
     let run = run(&half, Case::Long);
     assert!(run.drops > 0 && !run.holds(), "{run:?}");
+}
+
+#[test]
+fn pauses_outlast_a_plan_whose_far_side_is_half_as_fast_as_stated() {
+    let request = Request { drain: Some(BitRate::megabits(200)), ..request(20, 10, Scheme::Pfc) };
+    let proof = proof(&request);
+    assert!(run(&proof, Case::Long).holds());
+    let run = run(&proof.with_half_of_the_drain(), Case::Long);
+    assert!(run.end == RunEnd::Complete && run.drops == 0, "{run:?}");
+    assert!(run.pause_long.0 > run.pause_long.1 && !run.holds(), "{run:?}");
+}
+
+#[test]
+fn priorities_that_share_a_link_hold_their_plan_and_those_of_bifrostx_below_the_highest_have_no_limit() {
+    let priorities = (2..=4).map(Priority::from_low_bits).collect();
+    for scheme in Scheme::ALL {
+        let request = Request { priorities, ..request(20, 10, scheme) };
+        let plan = Plan::new(&request).unwrap();
+        let proof = proof(&request);
+        let starves = scheme == Scheme::BifrostX;
+        let below = priorities.without(Priority::from_low_bits(4));
+        assert_eq!(plan.pauses.unlimited, if starves { below } else { PrioritySet::EMPTY }, "{scheme}");
+        for case in Case::ALL {
+            let run = run(&proof, case);
+            assert!(run.holds(), "{scheme}: {run:?}");
+            assert_eq!(run.unlimited.is_some(), starves, "{scheme}");
+            // They wait until the run ends, as higher ones go on; with any other scheme they would have broken the limit.
+            assert!(run.unlimited.is_none_or(|pause| pause > run.pause_local.1), "{scheme}: {run:?}");
+        }
+        let local = plan.pauses.neighbours.iter().filter(|it| it.port.0 == 0);
+        assert!(local.into_iter().all(|it| (it.verdict == Verdict::Unlimited) == starves), "{scheme}");
+    }
 }
 
 #[test]

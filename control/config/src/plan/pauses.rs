@@ -1,10 +1,10 @@
 //! How long a pause may last though nothing is broken, and whether a neighbour's watchdog takes it for a storm.
 
-use switch::program::{Bifrost, FlowControl, PortSettings};
-use units::{BitRate, Bytes, Interval, PortId, WireBytes};
+use switch::program::{Bifrost, FlowControl, PortSettings, Scheduling};
+use units::{BitRate, Bytes, Interval, PortId, PrioritySet, WireBytes};
 
 use super::built::{Built, fixed, group};
-use super::request::Scheme;
+use super::request::{Request, Scheme};
 use super::step::{Part, Quantity, Step};
 use crate::headroom::grouped;
 use crate::watchdog::LEAST_DETECTION;
@@ -22,8 +22,10 @@ pub struct Pauses {
     pub part: Part,
     /// The longest pause that the long link sees.
     pub long: Interval,
-    /// The longest pause that the data center's switch sees.
+    /// The longest pause that the data center's switch sees, but for `unlimited`.
     pub local: Interval,
+    /// The priorities that the data center's switch may see paused without limit: higher ones are dealt grants first.
+    pub unlimited: PrioritySet,
     /// Neighbours, and what their watchdogs make of it.
     pub neighbours: Vec<Neighbour>,
 }
@@ -53,6 +55,8 @@ pub enum Verdict {
         /// The slowest drain with which it would be shorter; `None` if no drain of the link is fast enough.
         drain: Option<BitRate>,
     },
+    /// Some priority may be paused without limit.
+    Unlimited,
 }
 
 /// Bytes on the wire of what `cells` bytes of buffer hold at most, from 60-byte frames, of which 80 bytes of buffer take
@@ -62,7 +66,7 @@ pub(super) fn on_the_wire(cells: Bytes) -> WireBytes {
     WireBytes(u64::try_from(worst.div_ceil(80)).unwrap_or(u64::MAX))
 }
 
-/// The longest time for which a group is paused: from full to XON.
+/// What drains while a group is paused: from full to XON.
 struct Fall {
     full: Bytes,
     xon: Bytes,
@@ -76,6 +80,42 @@ impl Fall {
 
     fn bytes(&self) -> WireBytes {
         on_the_wire(self.full - self.xon)
+    }
+
+    /// The numbers of [`Fall::bytes`].
+    fn numbers(&self) -> String {
+        format!("({} - {}) x 84 / 80", grouped(self.full.0), grouped(self.xon.0))
+    }
+}
+
+/// The priorities that take turns at a drain, which one of them has for itself only in its turn.
+#[derive(Clone, Copy)]
+struct Sharing {
+    priorities: u64,
+    turn: WireBytes,
+}
+
+impl Sharing {
+    /// Priorities that share the drain from the queues of `port`.
+    fn of(priorities: u64, port: &PortSettings) -> Self {
+        Self { priorities, turn: port.longest_turn() }
+    }
+
+    /// What drains until `own` bytes of one priority have: as much of each other one, and a turn.
+    fn bytes(self, own: WireBytes) -> WireBytes {
+        let turns = self.turn.0.saturating_mul(self.priorities - 1);
+        WireBytes(own.0.saturating_mul(self.priorities).saturating_add(turns))
+    }
+
+    /// [`Sharing::bytes`] in bits, as a formula and its numbers, from those of `own`.
+    fn shown(self, formula: &str, numbers: &str) -> (String, String) {
+        match self.priorities {
+            1 => (format!("8 x {formula}"), format!("8 x {numbers}")),
+            count => (
+                format!("8 x (priorities x {formula} + (priorities - 1) x turn)"),
+                format!("8 x ({count} x {numbers} + {} x {})", count - 1, grouped(self.turn.0)),
+            ),
+        }
     }
 }
 
@@ -104,6 +144,7 @@ impl Pauses {
     /// The pauses of a plan.
     pub fn new(built: &Built) -> Self {
         let drain = built.request.slowest_drain();
+        let unlimited = unlimited(&built.request);
         let long = of_long(built, drain);
         let local = of_local(built, &long, drain);
         let (at_long, at_local) = (long.at(drain), local.at(drain));
@@ -112,22 +153,31 @@ impl Pauses {
             if built.request.drain.is_some() { "as stated" } else { "rate / 10, unless stated" },
             "",
             Quantity::Rate(drain.bits_per_second()),
-            "the slowest at which the far side takes the priority",
+            "the slowest at which the far side takes all lossless frames",
         );
         let part = Part {
             title: "The longest pause that is legitimate: a full buffer at the slowest drain".into(),
-            steps: [Some(default), holdover(built), Some(long.step.clone()), Some(local.step.clone())]
-                .into_iter()
-                .flatten()
-                .collect(),
+            steps: [
+                Some(default),
+                turn(built),
+                holdover(built),
+                Some(long.step.clone()),
+                Some(local.step.clone()),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
         };
-        Self { part, long: at_long, local: at_local, neighbours: neighbours(built, [&local, &long], drain) }
+        let neighbours = neighbours(built, [&local, &long], drain, unlimited);
+        Self { part, long: at_long, local: at_local, unlimited, neighbours }
     }
+}
 
-    /// Whether some neighbour would take a legitimate pause for a storm.
-    pub fn trips(&self) -> bool {
-        self.neighbours.iter().any(|it| it.verdict != Verdict::Calm)
-    }
+/// The priorities that wait while a higher one takes all that drains. BifrostX deals grants out from the highest priority
+/// down (Bifrost paper, IV-E, algorithm 3).
+fn unlimited(request: &Request) -> PrioritySet {
+    let highest = request.priorities.highest().filter(|_| request.scheme == Scheme::BifrostX);
+    highest.map_or(PrioritySet::EMPTY, |highest| request.priorities.without(highest))
 }
 
 /// The slots of the long port, if its scheme has any.
@@ -137,6 +187,33 @@ fn slots_of(port: &PortSettings) -> Option<&Bifrost> {
         FlowControl::PortGrants(it) => Some(&it.slots),
         _ => None,
     }
+}
+
+/// The lossless priorities.
+fn count(request: &Request) -> u64 {
+    request.priorities.iter().count() as u64
+}
+
+/// The turn of a priority, where several take turns at the drain.
+fn turn(built: &Built) -> Option<Step> {
+    if count(&built.request) == 1 || built.request.scheme == Scheme::BifrostX {
+        return None;
+    }
+    let (port, _) = built.long();
+    let weights = || port.queues.iter().filter_map(|queue| queue.scheduling.weight());
+    let (most, least) = (weights().max().unwrap_or(1), weights().min().unwrap_or(1));
+    let frame = grouped(WireBytes::of_frame(port.max_frame).0);
+    let longest = port.rate.bytes_in(Scheduling::LONGEST_TURN);
+    Some(Step::new(
+        "turn",
+        format!(
+            "frame x weight / least weight, at most {} of the link; and a frame",
+            Scheduling::LONGEST_TURN
+        ),
+        format!("{frame} x {most} / {least}, at most {}; and {frame}", grouped(longest)),
+        Quantity::Bytes(port.longest_turn().0),
+        "docs/configuration.md: what a queue sends while others wait",
+    ))
 }
 
 /// The holdover, where there are slots.
@@ -154,32 +231,34 @@ fn holdover(built: &Built) -> Option<Step> {
 /// The longest pause toward the other gateway.
 fn of_long(built: &Built, drain: BitRate) -> Longest {
     let (port, _) = built.long();
+    let sharing = Sharing::of(count(&built.request), built.local().0);
     let (drains, waits, formula, numbers, source) = if let Some(slots) = slots_of(port) {
         let leaked = slots.overrun(port.rate, port.max_frame);
-        let waits = slots.slot + slots.holdover;
         (
             leaked,
-            waits,
-            "T + holdover + 8 leaked / drain",
+            slots.slot + slots.holdover,
+            "T + holdover + 8 leaked / drain".to_owned(),
             format!("{} + {} + 8 x {} / {drain}", slots.slot, slots.holdover, grouped(leaked.0)),
             "while frames leave, each slot grants what they left",
         )
     } else if let FlowControl::Cbfc(credits) = &port.flow_control {
         let frame = WireBytes::of_frame(port.max_frame);
+        let (formula, numbers) = sharing.shown("frame", &grouped(frame.0));
         (
-            frame,
+            sharing.bytes(frame),
             credits.interval,
-            "interval + 8 frame / drain",
-            format!("{} + 8 x {} / {drain}", credits.interval, grouped(frame.0)),
+            format!("interval + {formula} / drain"),
+            format!("{} + {numbers} / {drain}", credits.interval),
             "without credits, not by pause frames",
         )
     } else {
         let fall = Fall::of(port);
+        let (formula, numbers) = sharing.shown("(XOFF + headroom - XON) x 84 / 80", &fall.numbers());
         (
-            fall.bytes(),
+            sharing.bytes(fall.bytes()),
             Interval::ZERO,
-            "8 x (XOFF + headroom - XON) x 84 / 80 / drain",
-            format!("8 x ({} - {}) x 84 / 80 / {drain}", grouped(fall.full.0), grouped(fall.xon.0)),
+            format!("{formula} / drain"),
+            format!("{numbers} / {drain}"),
             "from the full buffer down to XON; frames of 60 B",
         )
     };
@@ -190,36 +269,38 @@ fn of_long(built: &Built, drain: BitRate) -> Longest {
 
 /// The longest pause toward the data center: the far end pauses the long link, and then the queue to it drains.
 fn of_local(built: &Built, long: &Longest, drain: BitRate) -> Longest {
-    let (port, _) = built.local();
-    let fall = Fall::of(port);
-    // A relay passes the pause on, and its queue drains meanwhile.
-    let own = if built.request.scheme == Scheme::Relay { WireBytes(0) } else { fall.bytes() };
-    let drains = long.drains + own;
-    let waits = long.waits;
-    let total = drain.serialization().time_of(drains) + waits;
-    let (formula, numbers) = match built.request.scheme {
-        Scheme::Relay => ("pause_long, passed on", long.at(drain).to_string()),
-        _ => (
-            "pause_long + 8 x (full - XON of dc0) x 84 / 80 / drain",
-            format!(
-                "{} + 8 x ({} - {}) x 84 / 80 / {drain}",
-                long.at(drain),
-                grouped(fall.full.0),
-                grouped(fall.xon.0)
-            ),
-        ),
+    // The highest priority shares the drain with no other where grants are dealt out from it down.
+    let sharing = match built.request.scheme {
+        Scheme::BifrostX => 1,
+        _ => count(&built.request),
     };
-    let step = Step::new(
-        "pause_local",
-        formula,
-        numbers,
-        Quantity::Time(total),
-        "while the far end pauses, dc0 fills",
-    );
+    let sharing = Sharing::of(sharing, built.long().0);
+    let fall = Fall::of(built.local().0);
+    // A relay passes the pause on, and its queue drains meanwhile.
+    let (own, formula, numbers) = match built.request.scheme {
+        Scheme::Relay => (WireBytes(0), "pause_long, passed on".to_owned(), long.at(drain).to_string()),
+        _ => {
+            let (formula, numbers) = sharing.shown("(full - XON of dc0) x 84 / 80", &fall.numbers());
+            (
+                sharing.bytes(fall.bytes()),
+                format!("pause_long + {formula} / drain"),
+                format!("{} + {numbers} / {drain}", long.at(drain)),
+            )
+        }
+    };
+    let (drains, waits) = (long.drains + own, long.waits);
+    let total = drain.serialization().time_of(drains) + waits;
+    let source = "while the far end pauses, dc0 fills";
+    let step = Step::new("pause_local", formula, numbers, Quantity::Time(total), source);
     Longest { drains, waits, step }
 }
 
-fn neighbours(built: &Built, [local, long]: [&Longest; 2], drain: BitRate) -> Vec<Neighbour> {
+fn neighbours(
+    built: &Built,
+    [local, long]: [&Longest; 2],
+    drain: BitRate,
+    unlimited: PrioritySet,
+) -> Vec<Neighbour> {
     let [at_local, at_long] = [PortId(0), PortId(1)];
     let rate = built.request.rate;
     let judged = |longest: &Longest, detection: Interval| match longest.at(drain) < detection {
@@ -236,7 +317,7 @@ fn neighbours(built: &Built, [local, long]: [&Longest; 2], drain: BitRate) -> Ve
     let mut found: Vec<_> = known
         .chain(stated)
         .map(|(name, detection, source)| {
-            let verdict = judged(local, detection);
+            let verdict = if unlimited.is_empty() { judged(local, detection) } else { Verdict::Unlimited };
             Neighbour { name, detection, source, port: at_local, verdict }
         })
         .collect();

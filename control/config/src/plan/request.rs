@@ -92,7 +92,8 @@ pub struct Request {
     pub lscc: bool,
     /// The senders: the rate of their links, and their DCQCN.
     pub senders: Senders,
-    /// The slowest rate at which the far side takes frames of a lossless priority; `None` for a tenth of `rate`.
+    /// The slowest rate at which the far side takes lossless frames, of all priorities together; `None` for a tenth of
+    /// `rate`.
     pub drain: Option<BitRate>,
     /// Length of the fibre to the data center.
     pub local_distance: Distance,
@@ -140,7 +141,7 @@ impl Request {
         Ok(reach(delay).min(FARTHEST))
     }
 
-    /// The slowest rate at which the far side takes frames.
+    /// The slowest rate at which the far side takes lossless frames.
     pub fn slowest_drain(&self) -> BitRate {
         let tenth = BitRate::new(self.rate.bits_per_second() / 10);
         self.drain.or(tenth).unwrap_or(self.rate)

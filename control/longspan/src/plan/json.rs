@@ -36,6 +36,7 @@ pub fn plan(plan: &Plan, proof: Option<Value>) -> Value {
         "pauses": part(&plan.pauses.part),
         "pause_long_ns": plan.pauses.long.0,
         "pause_local_ns": plan.pauses.local.0,
+        "pause_local_unlimited": plan.pauses.unlimited.iter().map(|it| it.number()).collect::<Value>(),
         "watchdogs": plan.pauses.neighbours.iter().map(neighbour).collect::<Value>(),
         "note": super::page::note(plan),
         "schemes": rows.collect::<Value>(),
@@ -70,6 +71,7 @@ fn neighbour(it: &Neighbour) -> Value {
     let (trips, drain) = match it.verdict {
         Verdict::Calm => (false, None),
         Verdict::Trips { drain } => (true, drain.map(BitRate::bits_per_second)),
+        Verdict::Unlimited => (true, None),
     };
     json!({
         "name": it.name,

@@ -1,10 +1,10 @@
 //! A plan as a page of 100 columns.
 
 use config::cores::FRAMES_PER_SECOND;
-use config::plan::{Hosts, Neighbour, Part, Pauses, Plan, Quantity, Step, Verdict};
+use config::plan::{Neighbour, Part, Pauses, Plan, Quantity, Step, Verdict};
 use core::fmt::Write;
 use telemetry::table::Table;
-use units::Interval;
+use units::{Interval, PrioritySet};
 
 /// The columns of a page.
 const WIDTH: usize = 100;
@@ -29,7 +29,7 @@ pub fn page(plan: &Plan) -> String {
     }
     write_pauses(&mut out, &plan.pauses);
     write_schemes(&mut out, plan);
-    write_hosts(&mut out, &plan.hosts);
+    write_hosts(&mut out, plan);
     write_cores(&mut out, plan);
     out
 }
@@ -85,9 +85,13 @@ fn wrapped(head: &str, text: &str) -> Vec<String> {
 fn write_pauses(out: &mut String, pauses: &Pauses) {
     write_part(out, &pauses.part);
     out.truncate(out.trim_end().len());
-    out.push_str(
-        "\n\nPFC watchdogs of neighbours: a storm is a queue that is paused for the detection time\n",
-    );
+    out.push('\n');
+    if !pauses.unlimited.is_empty() {
+        let _ = writeln!(out, "{:>NAME$}   but for {}", "", without_limit(pauses.unlimited));
+        let source = "[Bifrost paper, IV-E, algorithm 3: grants go to the highest priority first]";
+        let _ = writeln!(out, "{source:>WIDTH$}");
+    }
+    out.push_str("\nPFC watchdogs of neighbours: a storm is a queue that is paused for the detection time\n");
     let mut table = Table::new(5, [""; 5]);
     for neighbour in &pauses.neighbours {
         let (pause, port) = longest(pauses, neighbour);
@@ -103,14 +107,32 @@ fn write_pauses(out: &mut String, pauses: &Pauses) {
             Some(room) => writeln!(out, "{line}{source:>room$}"),
             None => writeln!(out, "{line}\n{source:>WIDTH$}"),
         };
-        if let Verdict::Trips { drain } = neighbour.verdict {
-            let (pause, _) = longest(pauses, neighbour);
-            let drain =
-                drain.map(|drain| format!(", or with a drain of {drain} or more")).unwrap_or_default();
-            let _ = writeln!(out, "      calm with a detection time above {pause}{drain}");
+        match neighbour.verdict {
+            Verdict::Calm => {}
+            Verdict::Trips { drain } => {
+                let (pause, _) = longest(pauses, neighbour);
+                let drain =
+                    drain.map(|drain| format!(", or with a drain of {drain} or more")).unwrap_or_default();
+                let _ = writeln!(out, "      calm with a detection time above {pause}{drain}");
+            }
+            Verdict::Unlimited => {
+                let _ = writeln!(out, "      {}", without_limit(pauses.unlimited));
+            }
         }
     }
     out.push('\n');
+}
+
+/// Why pauses of these priorities have no limit.
+fn without_limit(priorities: PrioritySet) -> String {
+    let verb = if priorities.is_single() { "waits" } else { "wait" };
+    format!("{}, which {verb} while higher ones take all that drains", named(priorities))
+}
+
+fn named(priorities: PrioritySet) -> String {
+    let noun = if priorities.is_single() { "priority" } else { "priorities" };
+    let numbers: Vec<_> = priorities.iter().map(|it| it.to_string()).collect();
+    format!("{noun} {}", numbers.join(", "))
 }
 
 /// The longest pause that a neighbour sees, and its name.
@@ -154,7 +176,8 @@ pub fn note(plan: &Plan) -> Option<String> {
     Some(format!("--slot {slot} has an effect on this comparison only: {scheme} has no slots"))
 }
 
-fn write_hosts(out: &mut String, hosts: &Hosts) {
+fn write_hosts(out: &mut String, plan: &Plan) {
+    let hosts = &plan.hosts;
     write_part(out, &hosts.part);
     out.truncate(out.trim_end().len());
     out.push_str("\n\n");
@@ -167,6 +190,9 @@ fn write_hosts(out: &mut String, hosts: &Hosts) {
     table.write_to(out);
     if !hosts.fits_sequence {
         out.push_str("  One queue pair cannot have that many packets in flight: use several.\n");
+    }
+    if !plan.pauses.unlimited.is_empty() {
+        let _ = writeln!(out, "  No ACK timeout is long enough for {}.", named(plan.pauses.unlimited));
     }
     out.push('\n');
 }
@@ -192,15 +218,18 @@ mod tests {
     use super::*;
     use config::plan::{Request, Scheme};
     use core::fmt::Display;
-    use units::{BitRate, Distance};
+    use units::{BitRate, Distance, Priority};
 
     /// The page of `docs/plan.md`, between its markers. To write it anew after a deliberate change, run with `BLESS=1`.
     const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plan.md");
 
     fn pages() -> impl Iterator<Item = (Scheme, String)> {
-        Scheme::ALL.into_iter().map(|scheme| {
+        let counts = [1..=1, 1..=5];
+        let wanted = Scheme::ALL.into_iter().flat_map(move |scheme| counts.clone().map(|it| (scheme, it)));
+        wanted.map(|(scheme, priorities)| {
             let mut request = Request::new(Distance(20_000_000), BitRate::gigabits(400));
-            request.scheme = scheme;
+            (request.scheme, request.priorities) =
+                (scheme, priorities.map(Priority::from_low_bits).collect());
             request.watchdogs.push(("a neighbour in the hall".into(), Interval(400_000_001)));
             (scheme, page(&Plan::new(&request).unwrap()))
         })
@@ -216,6 +245,19 @@ mod tests {
         let mut request = Request::new(Distance(80_000), BitRate::gigabits(100));
         request.lscc = true;
         long(&"lscc", &page(&Plan::new(&request).unwrap()));
+    }
+
+    #[test]
+    fn a_page_names_the_priorities_whose_pauses_have_no_limit_and_every_watchdog_that_they_can_trip() {
+        let mut request = Request::new(Distance(80_000), BitRate::gigabits(100));
+        request.priorities = [1, 3, 4].into_iter().map(Priority::from_low_bits).collect();
+        request.scheme = Scheme::BifrostX;
+        let text = page(&Plan::new(&request).unwrap());
+        let said = "priorities 1, 3, which wait while higher ones take all that drains";
+        assert_eq!((text.matches(said).count(), text.matches("CAN TRIP").count()), (3, 2), "{text}");
+        assert!(text.contains("No ACK timeout is long enough for priorities 1, 3."), "{text}");
+        request.scheme = Scheme::PortGrants;
+        assert!(!page(&Plan::new(&request).unwrap()).contains("which wait"));
     }
 
     #[test]

@@ -61,13 +61,14 @@ impl Proved {
             out.push_str("  with the usual slot, as that of the plan does not suit this rate\n");
         }
         let lines: Vec<_> = self.runs.iter().flat_map(|run| self.lines(run)).collect();
+        let figures = lines.len() / self.runs.len();
         let mut seen = Table::new(1, ["", ""]);
         lines.iter().for_each(|line| seen.row([line.name.clone(), line.seen.clone()]));
         let mut left = String::new();
         seen.write_body_to(&mut left);
         for (index, (left, line)) in left.lines().zip(&lines).enumerate() {
-            if index % FIGURES == 0 {
-                let _ = writeln!(out, "  {}", self.runs[index / FIGURES].case.name());
+            if index % figures == 0 {
+                let _ = writeln!(out, "  {}", self.runs[index / figures].case.name());
             }
             let limit = line.limit.replace('\n', &format!("\n{:width$}", "", width = left.len() + 4));
             let _ = writeln!(out, "{}", format!("  {left}  {limit}").trim_end());
@@ -104,8 +105,8 @@ impl Proved {
         Unreached::ALL.into_iter().filter(by_some).collect()
     }
 
-    /// The figures of a run.
-    fn lines(&self, run: &Run) -> [Line; FIGURES] {
+    /// The figures of a run, as many for each.
+    fn lines(&self, run: &Run) -> Vec<Line> {
         let (long, local) = self.proof.planned_pauses();
         let bytes = |bytes: Bytes| Quantity::Bytes(bytes.0).to_string();
         let planned = |most: Bytes| format!("of {} planned", bytes(most));
@@ -122,13 +123,18 @@ impl Proved {
         let headroom = seen(Unreached::Headroom, bytes(run.headroom.0));
         let at_long = seen(Unreached::PauseLong, run.pause_long.0.to_string());
         let at_local = seen(Unreached::PauseLocal, run.pause_local.0.to_string());
-        [
+        let unlimited = run.unlimited.map(|pause| {
+            let limit = "no limit: higher priorities first".into();
+            line("the same, lower priorities", pause.to_string(), limit)
+        });
+        let limited = [
             line("peak buffer", bytes(run.buffer.0), planned(run.buffer.1)),
             line("peak headroom", headroom, planned(run.headroom.1)),
             line("lossless drops", run.drops.to_string(), String::new()),
             line("longest pause_long", at_long, limit(run.pause_long.1, long)),
             line("longest pause_local", at_local, limit(run.pause_local.1, local)),
-        ]
+        ];
+        limited.into_iter().chain(unlimited).collect()
     }
 
     /// The proof as JSON.
@@ -149,6 +155,7 @@ impl Proved {
                 "pause_long_limit_ns": run.pause_long.1.0,
                 "pause_local_ns": run.pause_local.0.0,
                 "pause_local_limit_ns": run.pause_local.1.0,
+                "pause_local_unlimited_ns": run.unlimited.map(|it| it.0),
                 "transmissions": run.transmissions,
             })
         });
@@ -180,9 +187,6 @@ fn broken_bounds(run: &Run) -> Vec<String> {
     ];
     all.into_iter().flatten().collect()
 }
-
-/// The lines of a run.
-const FIGURES: usize = 5;
 
 /// A figure of a run: its name, what was seen, and its limit in words.
 struct Line {
@@ -247,6 +251,7 @@ mod tests {
             drops: 0,
             pause_long: (us(5), us(4)),
             pause_local: (us(3), us(4)),
+            unlimited: None,
             received: Interval::ZERO,
             transmissions: 1,
         };

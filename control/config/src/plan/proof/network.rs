@@ -8,7 +8,7 @@ use std::sync::Arc;
 use endpoint::{CongestionControl, FlowId, GoBackN, HostSettings, Station, Transport};
 use simulation::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use switch::Program;
-use units::{BitRate, Bytes, Distance, Interval, Nanos, PortId, Priority, WireBytes};
+use units::{BitRate, Bytes, Distance, Interval, Nanos, PortId, Priority};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
 
@@ -78,9 +78,11 @@ const HOSTS: u32 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
     pub round_trip: Interval,
+    /// One priority alone fills both gateways.
+    fills: Interval,
     /// For how long the drain stops, after the first round trip.
     pub stop: Interval,
-    /// The queue drains while bursts go on.
+    /// The queue drains while bursts go on, for longer than any pause may still last.
     pub drains: Interval,
 }
 
@@ -90,11 +92,11 @@ impl Times {
     pub fn new(built: &Built, pauses: &Pauses) -> Self {
         let round_trip = built.round_trip().total();
         let (long, local) = (built.long().0, built.local().0);
+        let fills = long.rate.serialization().time_of(on_the_wire(held(long) + held(local)));
         let priorities = built.request.priorities.iter().count() as u64;
-        let full = on_the_wire(held(long) + held(local)).0.saturating_mul(priorities);
-        let fills = long.rate.serialization().time_of(WireBytes(full));
-        let stop = (fills + round_trip).max(round_trip * 3);
-        Self { round_trip, stop, drains: round_trip * 4 + pauses.local.max(pauses.long) }
+        let stop = (fills * priorities + round_trip).max(round_trip * 3);
+        let drains = stop + round_trip * 4 + pauses.local.max(pauses.long);
+        Self { round_trip, fills, stop, drains }
     }
 
     /// The end of the run.
@@ -103,23 +105,24 @@ impl Times {
     }
 }
 
-/// The network for `case`, with these gateways.
+/// The network for `case`, with these gateways and a receiver of the rate `drain`.
 pub(super) fn network(
     built: &Built,
     programs: [Arc<Program>; 2],
+    drain: BitRate,
     case: Case,
 ) -> Result<NetworkSpec, PlanError> {
     let request = &built.request;
-    let (rate, drain) = (request.rate, request.slowest_drain());
+    let rate = request.rate;
     let (port, _) = built.long();
     let frame = port.max_frame;
     let [near, far] = programs;
     let mut network = NetworkSpec::default();
     let mut add = |name: String, kind| network.nodes.push(NodeSpec { name, kind });
-    add("east".into(), NodeKind::Switch(router(request, 0, frame)?));
+    add("east".into(), NodeKind::Switch(router(request, 0, rate, frame)?));
     add("gw-east".into(), NodeKind::Switch(near));
     add("gw-west".into(), NodeKind::Switch(far));
-    add("west".into(), NodeKind::Switch(router(request, 1, frame)?));
+    add("west".into(), NodeKind::Switch(router(request, 1, drain, frame)?));
     for sender in 0..SENDERS {
         add(format!("sender{sender}"), host(request, 0, sender, rate, case.payload(sender, frame)));
     }
@@ -145,20 +148,18 @@ pub(super) fn network(
 /// The most bursts of a run. A drain that is next to nothing would have more of them than memory has room for.
 const BURSTS: usize = 4_096;
 
-/// Everybody sends from the start until a round trip after the stop, then in bursts of a quarter of a round trip, two
-/// in each.
-pub(super) fn flows(request: &Request, times: Times) -> Vec<FlowSpec> {
+/// Everybody sends until a round trip after the stop, then in bursts of a quarter of a round trip, two in each. Frames of
+/// both kinds begin at all priorities at once. With those of one kind, each priority has the link for itself until it has
+/// filled both gateways; their bursts are of all priorities.
+pub(super) fn flows(request: &Request, times: Times, case: Case) -> Vec<FlowSpec> {
     let receiver = NodeId(HOSTS + u32::from(SENDERS));
     let at = |quarters: u64| Nanos::ZERO + Interval(times.round_trip.0 / 4) * quarters;
-    let priorities: Vec<_> = request.priorities.iter().collect();
     let after = |quarters: u64| at(quarters) + times.stop;
-    let mut spans = vec![(at(0), after(8))];
-    spans.extend(
-        (5..)
-            .map(|burst| (after(2 * burst), after(2 * burst + 1)))
-            .take_while(|(_, stop)| *stop < times.end())
-            .take(BURSTS),
-    );
+    let bursts: Vec<_> = (5..)
+        .map(|burst| (after(2 * burst), after(2 * burst + 1)))
+        .take_while(|(_, stop)| *stop < times.end())
+        .take(BURSTS)
+        .collect();
     let flow = |source: u32, (start, stop): (Nanos, Nanos), priority| FlowSpec {
         id: FlowId(0),
         start,
@@ -171,10 +172,11 @@ pub(super) fn flows(request: &Request, times: Times) -> Vec<FlowSpec> {
         group: 0,
     };
     let mut flows = vec![flow(receiver.0 + 1, (at(4), after(4)), BLOCKER)];
-    for span in spans {
-        for sender in 0..u32::from(SENDERS) {
-            let priority = priorities[sender as usize % priorities.len()];
-            flows.push(flow(HOSTS + sender, span, priority));
+    for (turn, priority) in request.priorities.iter().enumerate() {
+        let turn = if case == Case::Mixed { 0 } else { turn as u64 };
+        let first = (at(0) + times.fills * turn, after(8));
+        for span in core::iter::once(first).chain(bursts.iter().copied()) {
+            flows.extend((0..u32::from(SENDERS)).map(|sender| flow(HOSTS + sender, span, priority)));
         }
     }
     flows.sort_by_key(|flow| flow.start);
@@ -230,10 +232,10 @@ fn code(priority: Priority) -> u8 {
     }
 }
 
-/// A router of a data center, with small thresholds, so that what its hosts do reaches the gateway soon.
-fn router(request: &Request, end: u8, frame: Bytes) -> Result<Arc<Program>, PlanError> {
+/// A router of a data center whose hosts have links of `rate`, with small thresholds, so that what they do reaches the
+/// gateway soon.
+fn router(request: &Request, end: u8, rate: BitRate, frame: Bytes) -> Result<Arc<Program>, PlanError> {
     let hosts = if end == 0 { SENDERS } else { 2 };
-    let rate = if end == 0 { request.rate } else { request.slowest_drain() };
     let other = 1 - end;
     let mut text = format!(
         "[buffer]\nshared = \"1GiB\"\n[forwarding]\nmode = \"route\"\n\

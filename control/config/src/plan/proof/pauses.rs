@@ -9,20 +9,23 @@ use wire::pfc;
 
 use super::network::{FAR, NEAR};
 
+/// The longest pause of each priority at one place.
+pub(super) type LongestPauses = [Interval; Priority::COUNT];
+
 /// The pauses at one place, for each priority: since when, until when.
 #[derive(Clone, Debug, Default)]
 struct Watched {
     pauses: [Option<(Nanos, Nanos)>; Priority::COUNT],
-    longest: Interval,
+    longest: LongestPauses,
 }
 
 impl Watched {
     fn hear(&mut self, at: Nanos, priority: Priority, time: Interval) {
-        let pause = &mut self.pauses[priority.index()];
+        let (pause, longest) = (&mut self.pauses[priority.index()], &mut self.longest[priority.index()]);
         if let Some((since, until)) = *pause
             && (at > until || time == Interval::ZERO)
         {
-            self.longest = self.longest.max(until.min(at).since(since));
+            *longest = until.min(at).since(since).max(*longest);
             *pause = None;
         }
         if time > Interval::ZERO {
@@ -32,8 +35,9 @@ impl Watched {
     }
 
     fn end(&mut self, end: Nanos) {
-        for (since, until) in self.pauses.into_iter().flatten() {
-            self.longest = self.longest.max(until.min(end).since(since));
+        for (pause, longest) in self.pauses.into_iter().zip(&mut self.longest) {
+            let Some((since, until)) = pause else { continue };
+            *longest = until.min(end).since(since).max(*longest);
         }
     }
 }
@@ -53,7 +57,7 @@ impl<F: FnMut() -> bool> Pauses<F> {
     }
 
     /// The longest pauses, in the order of places, of a run that has ended.
-    pub fn longest(mut self, end: Nanos) -> [Interval; 3] {
+    pub fn longest(mut self, end: Nanos) -> [LongestPauses; 3] {
         for (_, watched) in &mut self.places {
             watched.end(end);
         }

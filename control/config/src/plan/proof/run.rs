@@ -5,10 +5,10 @@ use std::sync::Arc;
 use simulation::{Ending, Options, Outcome, Simulation};
 use switch::Program;
 use switch::program::{GroupSettings, Settings};
-use units::{BitRate, Bytes, Interval, Nanos};
+use units::{BitRate, Bytes, Interval, Nanos, PrioritySet};
 
 use super::network::{Case, FAR, NEAR, Times, flows, network};
-use super::pauses::Pauses as Watch;
+use super::pauses::{LongestPauses, Pauses as Watch};
 use crate::plan::built::{Built, fixed, group};
 use crate::plan::pauses::{Pauses, held};
 use crate::plan::request::{PlanError, Request, Scheme};
@@ -27,6 +27,8 @@ pub struct Proof {
     built: Built,
     programs: [Arc<Program>; 2],
     pauses: Pauses,
+    /// The rate of the receiver: the drain of the plan.
+    drain: BitRate,
     /// By how much the rate of the plan was divided.
     pub divisor: u64,
     /// Whether the slot of the plan does not suit that rate, and the usual one takes its place.
@@ -60,8 +62,10 @@ pub struct Run {
     /// The longest pause of the long link, by pause frames or by slots that grant nothing, and the most that is
     /// legitimate: that of the plan, and the time for which the far side was paused itself.
     pub pause_long: (Interval, Interval),
-    /// The longest pause of the data center, likewise.
+    /// The longest pause of the data center, likewise, but for priorities without limit.
     pub pause_local: (Interval, Interval),
+    /// The longest pause of the data center of a priority without limit; `None` if the plan has none.
+    pub unlimited: Option<Interval>,
     /// The longest pause that the far gateway received.
     pub received: Interval,
     /// Frames put on links.
@@ -93,7 +97,8 @@ impl Proof {
         };
         let pauses = Pauses::new(&built);
         let programs = [0, 1].map(|end: usize| Arc::clone(&built.gateways[end].program));
-        Ok(Self { built, programs, pauses, divisor, other_slot })
+        let drain = built.request.slowest_drain();
+        Ok(Self { built, programs, pauses, drain, divisor, other_slot })
     }
 
     /// The same with half of the headroom on the long links, in groups and pools: the control, which must fail where
@@ -111,6 +116,13 @@ impl Proof {
             }
             *program = Arc::new(Program::new(settings).expect("less headroom needs no more of anything"));
         }
+        self
+    }
+
+    /// The same with a receiver that is half as fast as planned: the control, in which pauses must outlast the plan.
+    #[must_use]
+    pub fn with_half_of_the_drain(mut self) -> Self {
+        self.drain = BitRate::new(self.drain.bits_per_second() / 2).unwrap_or(self.drain);
         self
     }
 
@@ -145,7 +157,7 @@ impl Proof {
     pub fn run(&self, case: Case, go_on: impl FnMut() -> bool) -> Result<Run, PlanError> {
         let request = &self.built.request;
         let times = self.times();
-        let network = network(&self.built, self.programs.clone(), case)?;
+        let network = network(&self.built, self.programs.clone(), self.drain, case)?;
         let options = Options {
             until: times.end(),
             limit: times.end(),
@@ -155,19 +167,21 @@ impl Proof {
             ..Options::default()
         };
         let mut watch = Watch::new(request.rate, go_on);
-        let outcome = Simulation::new(network, options).run(flows(request, times).into_iter(), &mut watch);
+        let outcome =
+            Simulation::new(network, options).run(flows(request, times, case).into_iter(), &mut watch);
         Ok(match outcome {
             Ok(outcome) => self.seen(case, &outcome, watch.longest(outcome.end)),
             // A switch that holds more than its buffer breaks an invariant before anything is dropped.
             Err(violation) => Run {
                 end: RunEnd::Broken(violation.to_string()),
-                ..self.seen(case, &nothing(), [Interval::ZERO; 3])
+                ..self.seen(case, &nothing(), Default::default())
             },
         })
     }
 
-    fn seen(&self, case: Case, outcome: &Outcome, [long, local, received]: [Interval; 3]) -> Run {
-        let priorities = self.built.request.priorities;
+    fn seen(&self, case: Case, outcome: &Outcome, [long, local, received]: [LongestPauses; 3]) -> Run {
+        let (priorities, unlimited) = (self.built.request.priorities, self.pauses.unlimited);
+        let (long, received) = (longest_of(&long, PrioritySet::ALL), longest_of(&received, PrioritySet::ALL));
         let far = outcome.switches.iter().find(|it| it.node == FAR).map(|it| &it.ports[1]);
         // Grants with messages of their own pause without pause frames.
         let slots = far.and_then(|port| port.flow_control.bifrost()).map(|it| it.slots.longest_full_pause);
@@ -192,11 +206,16 @@ impl Proof {
             headroom: (headroom, planned.headroom),
             drops: dropped.sum(),
             pause_long: (long, self.pauses.long + received),
-            pause_local: (local, self.pauses.local + received),
+            pause_local: (longest_of(&local, priorities.difference(unlimited)), self.pauses.local + received),
+            unlimited: (!unlimited.is_empty()).then(|| longest_of(&local, unlimited)),
             received,
             transmissions: outcome.transmissions,
         }
     }
+}
+
+fn longest_of(pauses: &LongestPauses, priorities: PrioritySet) -> Interval {
+    priorities.iter().map(|it| pauses[it.index()]).max().unwrap_or_default()
 }
 
 /// The frames of a run: what fills the buffers and the link, and what drains, in frames of the shortest kind.
