@@ -50,11 +50,11 @@ def run(dashboard, server):
             may_be_empty = "> 0" in expression or not prometheus.metrics_of(expression) <= exported
             if not answer and not may_be_empty:
                 complaints.append(f"{panel['title']}: no data: {expression}")
-            if not answer and may_be_empty:
-                silent.append(panel["title"])
             series += [(draw.legend(target["legendFormat"], labels), values) for labels, values in answer]
+        if not series:
+            silent.append(panel["title"])
         answered.append((panel, series))
-    return answered, complaints, sorted(set(silent))
+    return answered, complaints, sorted(silent)
 
 
 def main():

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter
 
 STEPS = {"bps": ("b/s", 1000), "pps": ("/s", 1000), "ops": ("/s", 1000), "decbytes": ("B", 1000), "short": ("", 1000)}
 
-# More lines than these need no names: they would hide the lines.
+# Names of lines below a panel: more would hide the next one.
 LEGENDS = 12
 
 
@@ -99,8 +99,13 @@ def draw_series(axes, panel, series):
     if not series:
         axes.text(0.5, 0.5, "no data", ha="center", va="center", color="grey", transform=axes.transAxes)
         return
+    # There is room for the names of the highest lines only. A label that begins with an underscore is not shown.
+    peaks = sorted((max(value for _, value in values) for _, values in series), reverse=True)
+    least = peaks[LEGENDS - 1] if len(peaks) > LEGENDS else 0
     for name, values in series:
-        axes.plot([when for when, _ in values], [value for _, value in values], linewidth=0.9, label=name)
+        is_named = len(peaks) <= LEGENDS or max(value for _, value in values) > least
+        label = name if is_named else "_"
+        axes.plot([when for when, _ in values], [value for _, value in values], linewidth=0.9, label=label)
     axes.set_ylim(bottom=0, top=defaults.get("max"))
-    if len(series) <= LEGENDS:
+    if axes.get_legend_handles_labels()[1]:
         axes.legend(fontsize=5.5, ncols=3, loc="upper left", bbox_to_anchor=(-0.02, -0.1), frameon=False)

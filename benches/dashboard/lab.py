@@ -98,7 +98,7 @@ class Lab:
         return f"d{os.getpid() % 10000}{host}"
 
     def gateway(self, side):
-        """A gateway as its file has it, but for names, and a core that it shares."""
+        """A gateway as its file has it, but for names, a core that it shares, and a link agent on the long link."""
         with open(f"config/gateways/wire-memif-{side}-lscc.toml", encoding="utf-8") as file:
             text = file.read()
         for host in HOSTS:
@@ -109,6 +109,13 @@ class Lab:
         socket = self.scratch / f"{side}.sock"
         text = text.replace("[control]\n", f'[control]\nsocket = "{socket}"\n')
         text = re.sub(r"^\[forwarding\]", f'[dpdk]\ncores = [{core}]\nidle = "sleep"\n\n[forwarding]', text, flags=re.M)
+        # lh0 is the last port. The far end has another share for RoCE there, so that its neighbour finds a mismatch.
+        if side == "far":
+            rest, _, end = text.rpartition("weight = 50")
+            text = f"{rest}weight = 20{end}"
+            # Its first port identifies a gateway, and has the same address everywhere unless the file states one.
+            text = text.replace('name = "dc0"', 'name = "dc0"\nmac = "02:00:00:00:0f:01"')
+        text += "\n[port.lldp]\n"
         path = self.scratch / f"{side}.toml"
         path.write_text(text, encoding="utf-8")
         log = open(self.scratch / f"{side}.log", "w", encoding="utf-8")
