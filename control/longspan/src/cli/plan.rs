@@ -82,7 +82,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "out")]
     pub toml: Option<PathBuf>,
     /// Write the configurations of both gateways to DIR: gw-east.toml and gw-west.toml, which must not exist
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = directory)]
     pub out: Option<PathBuf>,
     /// Simulate both gateways against the worst cases, for 90 seconds at most
     #[arg(long)]
@@ -105,6 +105,14 @@ fn rate(text: &str) -> Result<BitRate, String> {
         ParseQuantityError::OutOfRange { .. } => "expected 1bps to 18446744T, for example 100G".into(),
         other => other.to_string(),
     })
+}
+
+/// Parses the name of a directory, which standard output is not.
+fn directory(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "" | "-" => Err("expected the name of a directory; --toml - writes to standard output".into()),
+        _ => Ok(text.into()),
+    }
 }
 
 /// Parses a number of bytes without a unit.
@@ -172,6 +180,7 @@ mod tests {
             ("--mtu", "-3", "expected a number of bytes"),
             ("--priorities", "3,9", "expected a number from 1 to 5"),
             ("--watchdog", "SONiC=0ms", "expected a time above zero"),
+            ("--out", "-", "--toml - writes to standard output"),
         ] {
             let line = refused(&[option, value]);
             assert!(line.starts_with("invalid value '") && line.contains(option), "{line}");

@@ -22,7 +22,7 @@ pub enum View {
     Drops,
     /// Bifrost, BifrostX and credits: slots, grants and messages.
     Slots,
-    /// Neighbours, and where they are set differently.
+    /// Neighbours, and what of them does not fit.
     Neighbours,
     /// Run-time profiles of the workers.
     Runtime,
