@@ -14,6 +14,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
 
+/// How often to open a file anew that is another one once it is locked. Holders that remove their files cause a few such
+/// tries. A file system whose inode numbers change from one look to the next would cause them without end.
+const TRIES: u32 = 1_000;
+
 /// A claim, held until it is dropped.
 ///
 /// Dropping it removes its file. The file stays if its process was killed, or has become another user since: the
@@ -30,18 +34,13 @@ impl Claim {
     pub const DIRECTORY: &str = "/run/lock";
 
     /// Claims `name`, which is that of a file in `directory`. `None` if another claim of this user holds it. Where the
-    /// file cannot be opened or locked, everybody gets a claim.
+    /// file cannot be opened or locked, or is another one at every look, everybody gets a claim.
     pub fn take(directory: &Path, name: &str) -> Option<Self> {
         let path = directory.join(name);
-        loop {
-            let Ok(file) = open(&path) else { return Some(Self { held: None }) };
-            match file.try_lock() {
-                Err(TryLockError::WouldBlock) => return None,
-                Err(TryLockError::Error(_)) => return Some(Self { held: None }),
-                Ok(()) if is_at(&file, &path) => return Some(Self { held: Some((file, path)) }),
-                // Its holder removed it after it had been opened here. A lock on it keeps out nobody.
-                Ok(()) => {}
-            }
+        match locked(&path, is_at) {
+            Err(TryLockError::WouldBlock) => None,
+            Err(TryLockError::Error(_)) => Some(Self { held: None }),
+            Ok(file) => Some(Self { held: Some((file, path)) }),
         }
     }
 }
@@ -53,6 +52,19 @@ impl Drop for Claim {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// The file at `path`, locked. It is that file if `is_same` says so of the two, which is [`is_at`] outside of tests.
+fn locked(path: &Path, is_same: impl Fn(&File, &Path) -> bool) -> Result<File, TryLockError> {
+    for _ in 0..TRIES {
+        let file = open(path).map_err(TryLockError::Error)?;
+        file.try_lock()?;
+        if is_same(&file, path) {
+            return Ok(file);
+        }
+        // Its holder removed it after it had been opened here. A lock on it keeps out nobody.
+    }
+    Err(TryLockError::Error(io::ErrorKind::StaleNetworkFileHandle.into()))
 }
 
 /// Opens a file to lock, if it is a regular file of this process's user.
@@ -77,6 +89,7 @@ pub(crate) fn is_at(file: &File, path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::cell::Cell;
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     use std::os::unix::fs::{chown, symlink};
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -163,6 +176,20 @@ mod tests {
     fn where_no_lock_can_be_had_every_name_is_free() {
         let directory = tempfile::tempdir().unwrap();
         assert!(!keeps_others_out(&directory.path().join("nowhere"), "name"));
+    }
+
+    /// As on a file system whose inode numbers change from one look to the next.
+    #[test]
+    fn a_file_that_is_another_one_at_every_look_is_given_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let looks = Cell::new(0);
+        let never = |_: &File, _: &Path| {
+            looks.set(looks.get() + 1);
+            false
+        };
+        let given_up = locked(&directory.path().join("name"), never);
+        assert!(matches!(given_up, Err(TryLockError::Error(_))));
+        assert_eq!(looks.get(), TRIES);
     }
 
     /// A file that is removed while others open it: without a look at what its path names then, one would lock the
