@@ -21,7 +21,8 @@ const TRIES: u32 = 1_000;
 /// A claim, held until it is dropped.
 ///
 /// Dropping it removes its file. The file stays if its process was killed, or has become another user since: the
-/// directory is sticky. It is then locked by nobody, and the next claim of its name takes it over.
+/// directory is sticky. It is then locked by nobody. The next claim of its name by the user whose file it is takes it over.
+/// Other users cannot open it, so each of their processes gets a claim until somebody removes it.
 #[derive(Debug)]
 pub struct Claim {
     /// `None` where no lock could be had.
