@@ -21,7 +21,7 @@ use worker::{
 };
 
 use crate::captures::Captures;
-use crate::claims::{self, Claims};
+use crate::claims::{Choice, Claims};
 use crate::clock::WireClock;
 use crate::control::{Control, Ended, unix_time};
 use crate::cores;
@@ -248,16 +248,17 @@ fn without_device(gateway: &Gateway) -> Vec<String> {
 
 /// Assigns a core to each port and claims them.
 fn assign_cores(gateway: &Gateway) -> Result<(Vec<usize>, Claims), RunError> {
-    let (allowed, locks) = (worker::allowed_cores(), Path::new(Claim::DIRECTORY));
+    let allowed = worker::allowed_cores();
+    let choice = Choice::begin(Path::new(Claim::DIRECTORY));
     let settings = gateway.program.settings();
     let stated = &gateway.runtime.dpdk.cores;
-    let taken = claims::taken(locks, &allowed);
+    let taken = choice.taken(&allowed);
     let chosen = cores::automatic(&allowed, &cores::isolated(), &taken, settings.ports.len());
     let cores = if stated.is_empty() { &chosen } else { stated };
     let wishes = config::cores::wishes(settings, &gateway.runtime);
     let assigned = cores::assign(&wishes, cores, &allowed)?;
-    let mut claims = Claims::default();
-    for core in claims.take(locks, assigned.iter().copied()) {
+    let (claims, shared) = choice.claim(&assigned);
+    for core in shared {
         tracing::warn!(
             "core {core} already runs a worker of another gateway, and both will be late; choose another core in dpdk.cores"
         );

@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
 
-/// How often to open a file anew that is another one once it is locked. Holders that remove their files cause a few such
-/// tries. A file system whose inode numbers change from one look to the next would cause them without end.
+/// How often to open a file anew that is another one once it is locked. Holders that remove their files cause a few
+/// such tries. A file system whose inode numbers change from one look to the next would cause them without end.
 const TRIES: u32 = 1_000;
 
 /// A claim, held until it is dropped.
 ///
 /// Dropping it removes its file. The file stays if its process was killed, or has become another user since: the
-/// directory is sticky. It is then locked by nobody. The next claim of its name by the user whose file it is takes it over.
-/// Other users cannot open it, so each of their processes gets a claim until somebody removes it.
+/// directory is sticky. It is then locked by nobody. The next claim of its name by the user whose file it is takes it
+/// over. Other users cannot open it, so each of their processes gets a claim until somebody removes it.
 #[derive(Debug)]
 pub struct Claim {
     /// `None` where no lock could be had.
@@ -38,11 +38,19 @@ impl Claim {
     /// file cannot be opened or locked, or is another one at every look, everybody gets a claim.
     pub fn take(directory: &Path, name: &str) -> Option<Self> {
         let path = directory.join(name);
-        match locked(&path, is_at) {
+        match locked(&path, File::try_lock, is_at) {
             Err(TryLockError::WouldBlock) => None,
             Err(TryLockError::Error(_)) => Some(Self { held: None }),
             Ok(file) => Some(Self { held: Some((file, path)) }),
         }
+    }
+
+    /// As [`take`](Self::take), but waits until no other claim of this user holds the name. It is for names that are
+    /// held for a moment only.
+    pub fn wait(directory: &Path, name: &str) -> Self {
+        let path = directory.join(name);
+        let file = locked(&path, |file| file.lock().map_err(TryLockError::Error), is_at);
+        Self { held: file.ok().map(|file| (file, path)) }
     }
 }
 
@@ -55,11 +63,16 @@ impl Drop for Claim {
     }
 }
 
-/// The file at `path`, locked. It is that file if `is_same` says so of the two, which is [`is_at`] outside of tests.
-fn locked(path: &Path, is_same: impl Fn(&File, &Path) -> bool) -> Result<File, TryLockError> {
+/// The file at `path`, locked by `lock`. It is that file if `is_same` says so of the two, which is [`is_at`] outside of
+/// tests.
+fn locked(
+    path: &Path,
+    lock: impl Fn(&File) -> Result<(), TryLockError>,
+    is_same: impl Fn(&File, &Path) -> bool,
+) -> Result<File, TryLockError> {
     for _ in 0..TRIES {
         let file = open(path).map_err(TryLockError::Error)?;
-        file.try_lock()?;
+        lock(&file)?;
         if is_same(&file, path) {
             return Ok(file);
         }
@@ -94,6 +107,7 @@ mod tests {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     use std::os::unix::fs::{chown, symlink};
     use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::mpsc::channel;
     use std::thread;
 
     /// Whether a claim of `name` is one, with a file that is locked.
@@ -155,6 +169,7 @@ mod tests {
         fs::create_dir(file("directory")).unwrap();
         for name in ["link", "dangling", "fifo", "directory"] {
             assert!(!keeps_others_out(directory.path(), name), "{name}");
+            drop((Claim::wait(directory.path(), name), Claim::wait(directory.path(), name)));
             assert!(fs::symlink_metadata(file(name)).is_ok(), "{name} is not ours to remove");
         }
         assert!(!file("nowhere").exists());
@@ -162,6 +177,9 @@ mod tests {
         squatter.lock().unwrap();
         let is_given_away = chown(file("squatted"), Some(65_534), None).is_ok();
         assert_eq!(Claim::take(directory.path(), "squatted").is_some(), is_given_away);
+        if is_given_away {
+            drop(Claim::wait(directory.path(), "squatted"));
+        }
         assert!(file("squatted").exists());
     }
 
@@ -176,7 +194,29 @@ mod tests {
     #[test]
     fn where_no_lock_can_be_had_every_name_is_free() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(!keeps_others_out(&directory.path().join("nowhere"), "name"));
+        let nowhere = directory.path().join("nowhere");
+        assert!(!keeps_others_out(&nowhere, "name"));
+        drop((Claim::wait(&nowhere, "name"), Claim::wait(&nowhere, "name")));
+    }
+
+    #[test]
+    fn whoever_waits_for_a_name_has_it_once_its_holder_lets_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = Claim::take(directory.path(), "name").unwrap();
+        let ((beginning, begun), (having, had)) = (channel(), channel());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                beginning.send(()).unwrap();
+                let claim = Claim::wait(directory.path(), "name");
+                having.send(Claim::take(directory.path(), "name").is_none()).unwrap();
+                drop(claim);
+            });
+            begun.recv().unwrap();
+            assert!(had.try_recv().is_err(), "while it is held");
+            drop(held);
+            assert!(had.recv().unwrap(), "it is a claim as any other");
+        });
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     /// As on a file system whose inode numbers change from one look to the next.
@@ -188,21 +228,24 @@ mod tests {
             looks.set(looks.get() + 1);
             false
         };
-        let given_up = locked(&directory.path().join("name"), never);
+        let given_up = locked(&directory.path().join("name"), File::try_lock, never);
         assert!(matches!(given_up, Err(TryLockError::Error(_))));
         assert_eq!(looks.get(), TRIES);
     }
 
     /// A file that is removed while others open it: without a look at what its path names then, one would lock the
-    /// removed file and another a new one.
+    /// removed file and another a new one. Half of the threads wait for the name.
     #[test]
     fn of_many_that_claim_and_let_go_one_holds_at_a_time() {
         const THREADS: u32 = 8;
         const ATTEMPTS_EACH: u32 = 5_000;
         let directory = tempfile::tempdir().unwrap();
         let holders = AtomicU32::new(0);
-        let attempt = || {
-            let claim = Claim::take(directory.path(), "name");
+        let attempt = |waits: bool| {
+            let claim = match waits {
+                true => Some(Claim::wait(directory.path(), "name")),
+                false => Claim::take(directory.path(), "name"),
+            };
             if claim.is_some() {
                 assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
             }
@@ -211,8 +254,13 @@ mod tests {
                 holders.fetch_sub(1, Ordering::SeqCst);
             }
         };
-        let attempts = || (0..ATTEMPTS_EACH).for_each(|_| attempt());
-        thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(attempts))));
+        let attempts = |waits| (0..ATTEMPTS_EACH).for_each(|_| attempt(waits));
+        thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let attempts = &attempts;
+                scope.spawn(move || attempts(thread % 2 == 0));
+            }
+        });
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 }
