@@ -39,7 +39,7 @@ impl Row {
     pub fn new(built: &Built) -> Self {
         let (port, _) = built.long();
         let scheme = built.request.scheme;
-        let priorities = built.request.priorities.iter().count() as u64;
+        let priorities = built.request.count();
         let (frame, every) = control(port);
         Self {
             scheme,

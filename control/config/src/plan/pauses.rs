@@ -1,6 +1,6 @@
 //! How long a pause may last though nothing is broken, and whether a neighbour's watchdog takes it for a storm.
 
-use switch::program::{Bifrost, FlowControl, PortSettings, Scheduling};
+use switch::program::{Bifrost, FlowControl, PortSettings};
 use units::{BitRate, Bytes, Interval, PortId, PrioritySet, WireBytes};
 
 use super::built::{Built, fixed, group};
@@ -88,23 +88,23 @@ impl Fall {
     }
 }
 
-/// The priorities that take turns at a drain, which one of them has for itself only in its turn.
+/// Priorities that share the drain by equal weights, in visits of a scheduler such as ours.
 #[derive(Clone, Copy)]
 struct Sharing {
     priorities: u64,
-    turn: WireBytes,
+    visit: WireBytes,
 }
 
 impl Sharing {
     /// Priorities that share the drain from the queues of `port`.
     fn of(priorities: u64, port: &PortSettings) -> Self {
-        Self { priorities, turn: port.longest_turn() }
+        Self { priorities, visit: port.longest_visit() }
     }
 
-    /// What drains until `own` bytes of one priority have: as much of each other one, and a turn.
+    /// What drains until `own` bytes of one priority have: as much of each other one, and a visit.
     fn bytes(self, own: WireBytes) -> WireBytes {
-        let turns = self.turn.0.saturating_mul(self.priorities - 1);
-        WireBytes(own.0.saturating_mul(self.priorities).saturating_add(turns))
+        let visits = self.visit.0.saturating_mul(self.priorities - 1);
+        WireBytes(own.0.saturating_mul(self.priorities).saturating_add(visits))
     }
 
     /// [`Sharing::bytes`] in bits, as a formula and its numbers, from those of `own`.
@@ -112,8 +112,8 @@ impl Sharing {
         match self.priorities {
             1 => (format!("8 x {formula}"), format!("8 x {numbers}")),
             count => (
-                format!("8 x (priorities x {formula} + (priorities - 1) x turn)"),
-                format!("8 x ({count} x {numbers} + {} x {})", count - 1, grouped(self.turn.0)),
+                format!("8 x (priorities x {formula} + (priorities - 1) x visit)"),
+                format!("8 x ({count} x {numbers} + {} x {})", count - 1, grouped(self.visit.0)),
             ),
         }
     }
@@ -159,7 +159,7 @@ impl Pauses {
             title: "The longest pause that is legitimate: a full buffer at the slowest drain".into(),
             steps: [
                 Some(default),
-                turn(built),
+                visit(built),
                 holdover(built),
                 Some(long.step.clone()),
                 Some(local.step.clone()),
@@ -189,30 +189,19 @@ fn slots_of(port: &PortSettings) -> Option<&Bifrost> {
     }
 }
 
-/// The lossless priorities.
-fn count(request: &Request) -> u64 {
-    request.priorities.iter().count() as u64
-}
-
-/// The turn of a priority, where several take turns at the drain.
-fn turn(built: &Built) -> Option<Step> {
-    if count(&built.request) == 1 || built.request.scheme == Scheme::BifrostX {
+/// The visit of a scheduler to a priority, where several share the drain.
+fn visit(built: &Built) -> Option<Step> {
+    if built.request.count() == 1 || built.request.scheme == Scheme::BifrostX {
         return None;
     }
     let (port, _) = built.long();
-    let weights = || port.queues.iter().filter_map(|queue| queue.scheduling.weight());
-    let (most, least) = (weights().max().unwrap_or(1), weights().min().unwrap_or(1));
-    let frame = grouped(WireBytes::of_frame(port.max_frame).0);
-    let longest = port.rate.bytes_in(Scheduling::LONGEST_TURN);
+    let (frame, visit) = (WireBytes::of_frame(port.max_frame).0, port.longest_visit().0);
     Some(Step::new(
-        "turn",
-        format!(
-            "frame x weight / least weight, at most {} of the link; and a frame",
-            Scheduling::LONGEST_TURN
-        ),
-        format!("{frame} x {most} / {least}, at most {}; and {frame}", grouped(longest)),
-        Quantity::Bytes(port.longest_turn().0),
-        "docs/configuration.md: what a queue sends while others wait",
+        "visit",
+        "quantum of its weight + 2 frames",
+        format!("{} + 2 x {}", grouped(visit - 2 * frame), grouped(frame)),
+        Quantity::Bytes(visit),
+        "docs/configuration.md, weight: while others wait",
     ))
 }
 
@@ -231,7 +220,7 @@ fn holdover(built: &Built) -> Option<Step> {
 /// The longest pause toward the other gateway.
 fn of_long(built: &Built, drain: BitRate) -> Longest {
     let (port, _) = built.long();
-    let sharing = Sharing::of(count(&built.request), built.local().0);
+    let sharing = Sharing::of(built.request.count(), built.local().0);
     let (drains, waits, formula, numbers, source) = if let Some(slots) = slots_of(port) {
         let leaked = slots.overrun(port.rate, port.max_frame);
         (
@@ -272,7 +261,7 @@ fn of_local(built: &Built, long: &Longest, drain: BitRate) -> Longest {
     // The highest priority shares the drain with no other where grants are dealt out from it down.
     let sharing = match built.request.scheme {
         Scheme::BifrostX => 1,
-        _ => count(&built.request),
+        _ => built.request.count(),
     };
     let sharing = Sharing::of(sharing, built.long().0);
     let fall = Fall::of(built.local().0);

@@ -92,8 +92,8 @@ pub struct Request {
     pub lscc: bool,
     /// The senders: the rate of their links, and their DCQCN.
     pub senders: Senders,
-    /// The slowest rate at which the far side takes lossless frames, of all priorities together; `None` for a tenth of
-    /// `rate`.
+    /// The slowest rate at which the far side takes lossless frames, of all priorities together, which share it equally;
+    /// `None` for a tenth of `rate`.
     pub drain: Option<BitRate>,
     /// Length of the fibre to the data center.
     pub local_distance: Distance,
@@ -145,6 +145,11 @@ impl Request {
     pub fn slowest_drain(&self) -> BitRate {
         let tenth = BitRate::new(self.rate.bits_per_second() / 10);
         self.drain.or(tenth).unwrap_or(self.rate)
+    }
+
+    /// The number of lossless priorities.
+    pub(super) fn count(&self) -> u64 {
+        self.priorities.iter().count() as u64
     }
 
     /// Refuses what no link can be.

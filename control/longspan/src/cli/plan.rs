@@ -62,7 +62,8 @@ pub struct PlanArgs {
     /// Default: link.key
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub key_file: Option<String>,
-    /// Slowest rate at which the far side takes lossless frames, of all priorities together. Default: a tenth of the rate
+    /// Slowest rate at which the far side takes lossless frames, of all priorities together, which share it equally.
+    /// Default: a tenth of the rate
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = rate)]
     pub drain: Option<BitRate>,
     /// Length of the fibre to the data center. Default: 300m

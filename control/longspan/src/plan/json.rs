@@ -36,7 +36,7 @@ pub fn plan(plan: &Plan, proof: Option<Value>) -> Value {
         "pauses": part(&plan.pauses.part),
         "pause_long_ns": plan.pauses.long.0,
         "pause_local_ns": plan.pauses.local.0,
-        "pause_local_unlimited": plan.pauses.unlimited.iter().map(|it| it.number()).collect::<Value>(),
+        "priorities_without_limit": plan.pauses.unlimited.iter().map(|it| it.number()).collect::<Value>(),
         "watchdogs": plan.pauses.neighbours.iter().map(neighbour).collect::<Value>(),
         "note": super::page::note(plan),
         "schemes": rows.collect::<Value>(),

@@ -126,7 +126,7 @@ fn write_pauses(out: &mut String, pauses: &Pauses) {
 /// Why pauses of these priorities have no limit.
 fn without_limit(priorities: PrioritySet) -> String {
     let verb = if priorities.is_single() { "waits" } else { "wait" };
-    format!("{}, which {verb} while higher ones take all that drains", named(priorities))
+    format!("{}, which {verb} while a higher one takes all that drains", named(priorities))
 }
 
 fn named(priorities: PrioritySet) -> String {
@@ -253,7 +253,7 @@ mod tests {
         request.priorities = [1, 3, 4].into_iter().map(Priority::from_low_bits).collect();
         request.scheme = Scheme::BifrostX;
         let text = page(&Plan::new(&request).unwrap());
-        let said = "priorities 1, 3, which wait while higher ones take all that drains";
+        let said = "priorities 1, 3, which wait while a higher one takes all that drains";
         assert_eq!((text.matches(said).count(), text.matches("CAN TRIP").count()), (3, 2), "{text}");
         assert!(text.contains("No ACK timeout is long enough for priorities 1, 3."), "{text}");
         request.scheme = Scheme::PortGrants;

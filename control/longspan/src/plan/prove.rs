@@ -24,8 +24,15 @@ pub struct Proved {
 pub fn prove(plan: &Plan) -> Result<Proved, PlanError> {
     let begun = Instant::now();
     let proof = Proof::new(&plan.built)?;
-    let run = |case| proof.run(case, || begun.elapsed() < LIMIT);
-    let runs = Case::ALL.into_iter().map(run).collect::<Result<_, _>>()?;
+    let mut runs = Vec::new();
+    for case in Case::ALL {
+        let run = proof.run(case, || begun.elapsed() < LIMIT)?;
+        let is_whole = run.end == RunEnd::Complete;
+        runs.push(run);
+        if !is_whole {
+            break;
+        }
+    }
     Ok(Proved { proof, runs })
 }
 
@@ -37,7 +44,10 @@ impl Proved {
         Some(match &run.end {
             RunEnd::Complete => format!("{name}: {}", broken_bounds(run).join("; ")),
             RunEnd::TooLong => {
-                format!("{name}: the run did not end within {} s, so it shows nothing", LIMIT.as_secs())
+                format!("{name}: the runs did not end within {} s, so they show nothing", LIMIT.as_secs())
+            }
+            RunEnd::Outlasts => {
+                format!("{name}: the pauses outlast the 4.9 hours that can be simulated")
             }
             RunEnd::Broken(why) => format!("{name}: {why}"),
         })
@@ -60,19 +70,7 @@ impl Proved {
         if self.proof.other_slot {
             out.push_str("  with the usual slot, as that of the plan does not suit this rate\n");
         }
-        let lines: Vec<_> = self.runs.iter().flat_map(|run| self.lines(run)).collect();
-        let figures = lines.len() / self.runs.len();
-        let mut seen = Table::new(1, ["", ""]);
-        lines.iter().for_each(|line| seen.row([line.name.clone(), line.seen.clone()]));
-        let mut left = String::new();
-        seen.write_body_to(&mut left);
-        for (index, (left, line)) in left.lines().zip(&lines).enumerate() {
-            if index % figures == 0 {
-                let _ = writeln!(out, "  {}", self.runs[index / figures].case.name());
-            }
-            let limit = line.limit.replace('\n', &format!("\n{:width$}", "", width = left.len() + 4));
-            let _ = writeln!(out, "{}", format!("  {left}  {limit}").trim_end());
-        }
+        self.write_runs(&mut out);
         match self.failure() {
             None => self.write_verdict(&mut out),
             Some(why) => {
@@ -80,6 +78,23 @@ impl Proved {
             }
         }
         out
+    }
+
+    /// The figures of the runs that are whole, in columns.
+    fn write_runs(&self, out: &mut String) {
+        let whole = self.runs.iter().filter(|run| run.end == RunEnd::Complete);
+        let lines: Vec<_> = whole.flat_map(|run| self.lines(run)).collect();
+        let mut seen = Table::new(1, ["", ""]);
+        lines.iter().for_each(|line| seen.row([line.name.clone(), line.seen.clone()]));
+        let mut left = String::new();
+        seen.write_body_to(&mut left);
+        for (left, line) in left.lines().zip(&lines) {
+            if let Some(case) = line.begins {
+                let _ = writeln!(out, "  {}", case.name());
+            }
+            let limit = line.limit.replace('\n', &format!("\n{:width$}", "", width = left.len() + 4));
+            let _ = writeln!(out, "{}", format!("  {left}  {limit}").trim_end());
+        }
     }
 
     /// That the plan holds, and what no run has shown.
@@ -98,37 +113,34 @@ impl Proved {
         }
     }
 
-    /// What some run has not come to.
+    /// What no run has come to.
     fn unreached(&self) -> Vec<Unreached> {
-        let by_some =
-            |figure: &Unreached| self.runs.iter().any(|run| run.unreached().any(|it| it == *figure));
-        Unreached::ALL.into_iter().filter(by_some).collect()
+        let by_none = |figure: &Unreached| !self.runs.iter().any(|run| run.comes_to(*figure));
+        Unreached::ALL.into_iter().filter(by_none).collect()
     }
 
-    /// The figures of a run, as many for each.
+    /// The figures of a run.
     fn lines(&self, run: &Run) -> Vec<Line> {
         let (long, local) = self.proof.planned_pauses();
         let bytes = |bytes: Bytes| Quantity::Bytes(bytes.0).to_string();
         let planned = |most: Bytes| format!("of {} planned", bytes(most));
         let limit = |most: Interval, planned: Interval| {
             let received = run.received;
-            format!("limit {most} = {planned} planned\n+ {received} for which the far side was paused")
+            format!("limit {most} = {planned} planned\n+ {received} for which the far side then paused")
         };
-        let unreached: Vec<_> = run.unreached().collect();
-        let seen = |figure: Unreached, shown: String| match unreached.contains(&figure) {
-            true => "not reached".to_owned(),
-            false => shown,
-        };
-        let line = |name: &str, seen, limit| Line { name: name.into(), seen, limit };
-        let headroom = seen(Unreached::Headroom, bytes(run.headroom.0));
-        let at_long = seen(Unreached::PauseLong, run.pause_long.0.to_string());
-        let at_local = seen(Unreached::PauseLocal, run.pause_local.0.to_string());
+        let seen =
+            |is_nothing: bool, shown: String| if is_nothing { "not reached".to_owned() } else { shown };
+        let line = |name: &str, seen, limit| Line { begins: None, name: name.into(), seen, limit };
+        let headroom = seen(run.headroom.0 == Bytes::ZERO, bytes(run.headroom.0));
+        let pause = |lasted: Interval| seen(lasted == Interval::ZERO, lasted.to_string());
+        let (at_long, at_local) = (pause(run.pause_long.0), pause(run.pause_local.0));
         let unlimited = run.unlimited.map(|pause| {
             let limit = "no limit: higher priorities first".into();
             line("the same, lower priorities", pause.to_string(), limit)
         });
+        let first = line("peak buffer", bytes(run.buffer.0), planned(run.buffer.1));
         let limited = [
-            line("peak buffer", bytes(run.buffer.0), planned(run.buffer.1)),
+            Line { begins: Some(run.case), ..first },
             line("peak headroom", headroom, planned(run.headroom.1)),
             line("lossless drops", run.drops.to_string(), String::new()),
             line("longest pause_long", at_long, limit(run.pause_long.1, long)),
@@ -149,13 +161,13 @@ impl Proved {
                 "peak_headroom_bytes": run.headroom.0.0,
                 "planned_headroom_bytes": run.headroom.1.0,
                 "lossless_drops": run.drops,
-                "not_reached": names(run.unreached()),
+                "not_reached": names(Unreached::ALL.into_iter().filter(|figure| !run.comes_to(*figure))),
                 "pause_received_ns": run.received.0,
                 "pause_long_ns": run.pause_long.0.0,
                 "pause_long_limit_ns": run.pause_long.1.0,
                 "pause_local_ns": run.pause_local.0.0,
                 "pause_local_limit_ns": run.pause_local.1.0,
-                "pause_local_unlimited_ns": run.unlimited.map(|it| it.0),
+                "pause_without_limit_ns": run.unlimited.map(|it| it.0),
                 "transmissions": run.transmissions,
             })
         });
@@ -190,6 +202,8 @@ fn broken_bounds(run: &Run) -> Vec<String> {
 
 /// A figure of a run: its name, what was seen, and its limit in words.
 struct Line {
+    /// The run, on its first line.
+    begins: Option<Case>,
     name: String,
     seen: String,
     limit: String,
@@ -233,7 +247,7 @@ mod tests {
         let page = proved.page();
         let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
         let sum = format!(
-            "limit {} = {long} planned + {} for which the far side was paused",
+            "limit {} = {long} planned + {} for which the far side then paused",
             run.pause_long.1, run.received
         );
         assert!(words.contains(&sum), "{page}");

@@ -118,7 +118,9 @@ impl Scheduler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{LossyQueue, Threshold};
+    use crate::program::{LossyQueue, PortSettings, Threshold};
+    use proptest::prelude::*;
+    use wire::ethernet::MacAddress;
 
     const FRAME: Bytes = Bytes(1_514);
     const FAST: BitRate = BitRate::gigabits(100);
@@ -192,5 +194,38 @@ mod tests {
             sent[queue.index()] += 1;
         }
         assert_eq!(sent, [50, 150, 200]);
+    }
+
+    proptest! {
+        /// Whatever their frames: in no stretch of time does one queue send more than the other and a visit.
+        #[test]
+        fn of_two_queues_of_one_weight_none_gets_ahead_by_more_than_a_visit(
+            weight in 1..=255_u8,
+            megabits in prop::sample::select(vec![10_u64, 1_000, 400_000]),
+            frames in prop::collection::vec([60..=9_118_u64, 60..=9_118_u64], 1..40),
+        ) {
+            let port = PortSettings {
+                max_frame: Bytes(9_118),
+                queues: [weight, weight, 1].map(|it| queue(0, Scheduling::Weighted(it))).into(),
+                ..PortSettings::lossy("a", MacAddress([2, 0, 0, 0, 0, 1]), BitRate::megabits(megabits))
+            };
+            let mut scheduler = Scheduler::new(&port.queues, port.max_frame, port.rate);
+            let (mut next, mut ahead, mut extremes) = ([0_usize; 2], 0_i64, (0_i64, 0_i64));
+            for _ in 0..4_000 {
+                let head = |it: QueueId| {
+                    WireBytes::of_frame(Bytes(frames[next[it.index()] % frames.len()][it.index()]))
+                };
+                let (chosen, allowance) = scheduler.choose(QueueSet::first(2), head).unwrap();
+                let sent = head(chosen).0;
+                prop_assert!(sent <= allowance);
+                scheduler.served(chosen, sent, false);
+                next[chosen.index()] += 1;
+                ahead += if chosen.index() == 0 { sent as i64 } else { -(sent as i64) };
+                extremes = (extremes.0.min(ahead), extremes.1.max(ahead));
+                // The furthest from the point at which the other was furthest ahead.
+                let got = (ahead - extremes.0).max(extremes.1 - ahead) as u64;
+                prop_assert!(got <= port.longest_visit().0, "{got} of {}", port.longest_visit().0);
+            }
+        }
     }
 }

@@ -67,14 +67,15 @@ pub struct PortSettings {
 }
 
 impl PortSettings {
-    /// The most that a weighted queue sends before the next one has its turn: what a visit grants, and a frame that did not
-    /// fit into the visit before.
-    pub fn longest_turn(&self) -> WireBytes {
-        longest_quantum(&self.queues, self.max_frame, self.rate) + WireBytes::of_frame(self.max_frame)
-    }
-
     /// Longest frame that a port can be set to pass, in bytes without FCS.
     pub const LARGEST_FRAME: Bytes = Bytes(9_216);
+
+    /// The most by which a weighted queue can get ahead of another of the same weight while both hold frames: what a visit
+    /// of the scheduler grants, a frame left over from the visit before, and a frame of the other that did not fit its own.
+    pub fn longest_visit(&self) -> WireBytes {
+        let frame = WireBytes::of_frame(self.max_frame);
+        longest_quantum(&self.queues, self.max_frame, self.rate) + frame + frame
+    }
 
     /// A port of `rate` that forwards and promises nothing: groups are lossy, queues are strict and take what the egress
     /// pool has, nothing is marked, and pauses are ignored. XOFF, if it is ever sent, asks for the longest pause.

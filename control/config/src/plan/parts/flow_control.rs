@@ -99,7 +99,7 @@ pub(in crate::plan) fn thresholds(built: &Built) -> Part {
         _ => pfc(port, built.round_trip().total()),
     };
     let level = group(port);
-    let count = built.request.priorities.iter().count() as u64;
+    let count = built.request.count();
     let xoff = fixed(level.xoff);
     steps.push(Step::new(
         "buffer",

@@ -93,10 +93,16 @@ impl Times {
         let round_trip = built.round_trip().total();
         let (long, local) = (built.long().0, built.local().0);
         let fills = long.rate.serialization().time_of(on_the_wire(held(long) + held(local)));
-        let priorities = built.request.priorities.iter().count() as u64;
+        let priorities = built.request.count();
         let stop = (fills * priorities + round_trip).max(round_trip * 3);
-        let drains = stop + round_trip * 4 + pauses.local.max(pauses.long);
+        let drains = round_trip * 4 + pauses.local.max(pauses.long) * 2;
         Self { round_trip, fills, stop, drains }
+    }
+
+    /// The drain goes on: at the far gateway, and when the near one can learn of it.
+    pub fn drain_goes_on(self, built: &Built) -> [Nanos; 2] {
+        let far = Nanos::ZERO + self.round_trip + self.stop;
+        [far, far + built.request.distance.propagation()]
     }
 
     /// The end of the run.
@@ -149,8 +155,8 @@ pub(super) fn network(
 const BURSTS: usize = 4_096;
 
 /// Everybody sends until a round trip after the stop, then in bursts of a quarter of a round trip, two in each. Frames of
-/// both kinds begin at all priorities at once. With those of one kind, each priority has the link for itself until it has
-/// filled both gateways; their bursts are of all priorities.
+/// both kinds begin at all priorities at once. With those of one kind, each priority has the link for itself for as long as
+/// it could fill both gateways, from the lowest or from the highest on; their bursts are of all priorities.
 pub(super) fn flows(request: &Request, times: Times, case: Case) -> Vec<FlowSpec> {
     let receiver = NodeId(HOSTS + u32::from(SENDERS));
     let at = |quarters: u64| Nanos::ZERO + Interval(times.round_trip.0 / 4) * quarters;
@@ -172,8 +178,12 @@ pub(super) fn flows(request: &Request, times: Times, case: Case) -> Vec<FlowSpec
         group: 0,
     };
     let mut flows = vec![flow(receiver.0 + 1, (at(4), after(4)), BLOCKER)];
-    for (turn, priority) in request.priorities.iter().enumerate() {
-        let turn = if case == Case::Mixed { 0 } else { turn as u64 };
+    for (turn, priority) in (0..).zip(request.priorities.iter()) {
+        let turn = match case {
+            Case::Long => turn,
+            Case::Short => request.count() - 1 - turn,
+            Case::Mixed => 0,
+        };
         let first = (at(0) + times.fills * turn, after(8));
         for span in core::iter::once(first).chain(bursts.iter().copied()) {
             flows.extend((0..u32::from(SENDERS)).map(|sender| flow(HOSTS + sender, span, priority)));

@@ -1,10 +1,11 @@
-//! The longest pauses, as the frames on the wire ask for them.
+//! The longest pauses after the stop, as the frames on the wire ask for them.
 
 use core::ops::ControlFlow;
 
 use simulation::{Observer, Progress, Tap};
-use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority};
+use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, WireBytes};
 use wire::ethernet::{self, EtherType, HEADER_LEN};
+use wire::grants::{self, slot::Kind};
 use wire::pfc;
 
 use super::network::{FAR, NEAR};
@@ -12,33 +13,43 @@ use super::network::{FAR, NEAR};
 /// The longest pause of each priority at one place.
 pub(super) type LongestPauses = [Interval; Priority::COUNT];
 
-/// The pauses at one place, for each priority: since when, until when.
-#[derive(Clone, Debug, Default)]
+/// The pauses at one place, for each priority: since when, until when. Pauses that began earlier count from `from` on.
+#[derive(Clone, Debug)]
 struct Watched {
+    from: Nanos,
     pauses: [Option<(Nanos, Nanos)>; Priority::COUNT],
     longest: LongestPauses,
 }
 
 impl Watched {
+    fn new(from: Nanos) -> Self {
+        Self { from, pauses: Default::default(), longest: Default::default() }
+    }
+
     fn hear(&mut self, at: Nanos, priority: Priority, time: Interval) {
-        let (pause, longest) = (&mut self.pauses[priority.index()], &mut self.longest[priority.index()]);
-        if let Some((since, until)) = *pause
+        let pause = self.pauses[priority.index()];
+        if let Some((_, until)) = pause
             && (at > until || time == Interval::ZERO)
         {
-            *longest = until.min(at).since(since).max(*longest);
-            *pause = None;
+            self.end_pause(priority, at);
         }
         if time > Interval::ZERO {
-            let since = pause.map_or(at, |(since, _)| since);
-            *pause = Some((since, at + time));
+            let since = self.pauses[priority.index()].map_or(at, |(since, _)| since);
+            self.pauses[priority.index()] = Some((since, at + time));
+        }
+    }
+
+    /// Ends the pause of a priority, at `now` at the latest.
+    fn end_pause(&mut self, priority: Priority, now: Nanos) {
+        if let Some((since, until)) = self.pauses[priority.index()].take() {
+            let lasted = until.min(now).since(since.max(self.from));
+            let longest = &mut self.longest[priority.index()];
+            *longest = lasted.max(*longest);
         }
     }
 
     fn end(&mut self, end: Nanos) {
-        for (pause, longest) in self.pauses.into_iter().zip(&mut self.longest) {
-            let Some((since, until)) = pause else { continue };
-            *longest = until.min(end).since(since).max(*longest);
-        }
+        Priority::all().for_each(|priority| self.end_pause(priority, end));
     }
 }
 
@@ -50,10 +61,25 @@ pub(super) struct Pauses<F> {
     go_on: F,
 }
 
+/// A slot that grants nothing is a pause until the next message, which is due after it.
+fn hear_grant(watched: &mut Watched, at: Nanos, message: &grants::Message) {
+    let head = match message {
+        grants::Message::Slot(message) => &message.head,
+        grants::Message::FarPort(message) => &message.head,
+        grants::Message::Credit(_) | grants::Message::Behind(_) => return,
+    };
+    let grants_nothing = head.kind == Kind::Grant && head.total == WireBytes(0);
+    let time = if grants_nothing { head.slot * 2 } else { Interval::ZERO };
+    head.priorities.iter().for_each(|priority| watched.hear(at, priority, time));
+}
+
 impl<F: FnMut() -> bool> Pauses<F> {
-    pub fn new(rate: BitRate, go_on: F) -> Self {
-        let tap = |node, port, inbound| (Tap { node, port: PortId(port), inbound }, Watched::default());
-        Self { rate, places: [tap(FAR, 1, false), tap(NEAR, 0, false), tap(FAR, 0, true)], go_on }
+    /// Watches from the end of the stop on: `far` at the far gateway, and `near` at the near one, which learns of it later.
+    /// Until then pauses last as long as the stop, and say nothing of the plan.
+    pub fn new(rate: BitRate, [far, near]: [Nanos; 2], go_on: F) -> Self {
+        let tap = |node, port, inbound, from| (Tap { node, port: PortId(port), inbound }, Watched::new(from));
+        let places = [tap(FAR, 1, false, far), tap(NEAR, 0, false, near), tap(FAR, 0, true, far)];
+        Self { rate, places, go_on }
     }
 
     /// The longest pauses, in the order of places, of a run that has ended.
@@ -67,16 +93,25 @@ impl<F: FnMut() -> bool> Pauses<F> {
 
 impl<F: FnMut() -> bool> Observer for Pauses<F> {
     fn captured(&mut self, tap: Tap, at: Nanos, headers: &[u8], _: Bytes) {
-        let Ok(header) = ethernet::View::parse(headers) else { return };
-        if header.ether_type() != EtherType::MAC_CONTROL {
-            return;
-        }
         let Some((_, watched)) = self.places.iter_mut().find(|(place, _)| *place == tap) else { return };
-        let Some(Ok(view)) = headers.get(HEADER_LEN..).map(pfc::View::parse) else { return };
-        for priority in Priority::all() {
-            if let Some(quanta) = view.time(priority) {
-                watched.hear(at, priority, quanta.interval_at(self.rate));
+        let (Ok(header), Some(payload)) = (ethernet::View::parse(headers), headers.get(HEADER_LEN..)) else {
+            return;
+        };
+        match header.ether_type() {
+            EtherType::MAC_CONTROL => {
+                let Ok(view) = pfc::View::parse(payload) else { return };
+                for priority in Priority::all() {
+                    if let Some(quanta) = view.time(priority) {
+                        watched.hear(at, priority, quanta.interval_at(self.rate));
+                    }
+                }
             }
+            grants::ETHER_TYPE => {
+                if let Ok(message) = grants::Message::parse(payload) {
+                    hear_grant(watched, at, &message);
+                }
+            }
+            _ => {}
         }
     }
 

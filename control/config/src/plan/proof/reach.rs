@@ -1,6 +1,6 @@
 //! What a run has not put to the test.
 
-use units::{Bytes, Interval};
+use units::Bytes;
 
 use super::run::Run;
 use crate::plan::request::Scheme;
@@ -40,18 +40,21 @@ impl Unreached {
                 Some("a round trip fits below XOFF; the headroom is for lost pauses")
             }
             (Self::PauseLong, Scheme::Cbfc) => Some("credits are no pauses"),
+            (Self::PauseLong | Self::PauseLocal, Scheme::Relay) => {
+                Some("a relay passes on the pauses of the far side; its own are for lost ones")
+            }
             _ => None,
         }
     }
 }
 
 impl Run {
-    /// What the run has not come to.
-    pub fn unreached(&self) -> impl Iterator<Item = Unreached> + '_ {
-        Unreached::ALL.into_iter().filter(|figure| match figure {
-            Unreached::Headroom => self.headroom.0 == Bytes::ZERO,
-            Unreached::PauseLong => self.pause_long.0 == Interval::ZERO,
-            Unreached::PauseLocal => self.pause_local.0 == Interval::ZERO,
-        })
+    /// Whether the run came to `figure`: a pause must be longer than those of the far side itself.
+    pub fn comes_to(&self, figure: Unreached) -> bool {
+        match figure {
+            Unreached::Headroom => self.headroom.0 > Bytes::ZERO,
+            Unreached::PauseLong => self.pause_long.0 > self.received,
+            Unreached::PauseLocal => self.pause_local.0 > self.received,
+        }
     }
 }

@@ -42,6 +42,8 @@ pub enum RunEnd {
     Complete,
     /// Time was up before, so it says nothing.
     TooLong,
+    /// The pauses of the plan outlast the virtual time of the simulator, 4.9 hours, so it says nothing.
+    Outlasts,
     /// A switch broke an invariant, such as holding more than its buffer. The text says which.
     Broken(String),
 }
@@ -59,14 +61,14 @@ pub struct Run {
     pub headroom: (Bytes, Bytes),
     /// Lossless frames that a switch dropped.
     pub drops: u64,
-    /// The longest pause of the long link, by pause frames or by slots that grant nothing, and the most that is
-    /// legitimate: that of the plan, and the time for which the far side was paused itself.
+    /// The longest pause of the long link after the stop, by pause frames or by slots that grant nothing, and the most that
+    /// is legitimate: that of the plan, and the longest pause of the far side itself.
     pub pause_long: (Interval, Interval),
     /// The longest pause of the data center, likewise, but for priorities without limit.
     pub pause_local: (Interval, Interval),
     /// The longest pause of the data center of a priority without limit; `None` if the plan has none.
     pub unlimited: Option<Interval>,
-    /// The longest pause that the far gateway received.
+    /// The longest pause that the far gateway received after the stop.
     pub received: Interval,
     /// Frames put on links.
     pub transmissions: u64,
@@ -166,7 +168,7 @@ impl Proof {
             tolerate_loss: true,
             ..Options::default()
         };
-        let mut watch = Watch::new(request.rate, go_on);
+        let mut watch = Watch::new(request.rate, times.drain_goes_on(&self.built), go_on);
         let outcome =
             Simulation::new(network, options).run(flows(request, times, case).into_iter(), &mut watch);
         Ok(match outcome {
@@ -183,9 +185,6 @@ impl Proof {
         let (priorities, unlimited) = (self.built.request.priorities, self.pauses.unlimited);
         let (long, received) = (longest_of(&long, PrioritySet::ALL), longest_of(&received, PrioritySet::ALL));
         let far = outcome.switches.iter().find(|it| it.node == FAR).map(|it| &it.ports[1]);
-        // Grants with messages of their own pause without pause frames.
-        let slots = far.and_then(|port| port.flow_control.bifrost()).map(|it| it.slots.longest_full_pause);
-        let long = long.max(slots.unwrap_or_default());
         let groups = || far.into_iter().flat_map(|port| priorities.iter().map(|it| &port.groups[it.index()]));
         let (port, _) = self.built.long();
         let planned = group(port);
@@ -199,6 +198,7 @@ impl Proof {
         Run {
             case,
             end: match outcome.ending {
+                Ending::Limit if outcome.end < self.times().end() => RunEnd::Outlasts,
                 Ending::Finished | Ending::Limit => RunEnd::Complete,
                 _ => RunEnd::TooLong,
             },
@@ -222,7 +222,7 @@ fn longest_of(pauses: &LongestPauses, priorities: PrioritySet) -> Interval {
 fn frames(built: &Built) -> u64 {
     let (port, _) = built.long();
     let pauses = Pauses::new(built);
-    let count = built.request.priorities.iter().count() as u64;
+    let count = built.request.count();
     let times = Times::new(built, &pauses);
     let round_trip = times.round_trip;
     let full = (held(port) + held(built.local().0)).0.saturating_mul(count);
