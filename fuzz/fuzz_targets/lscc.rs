@@ -169,7 +169,7 @@ fn with_bifrost(settings: &mut Settings) {
     bifrost.buffer = WireBytes(least + rate.bytes_in(bifrost.slot));
     settings.buffer.shared = Bytes(32_000_000);
     settings.ports[B.index()].groups[P3.index()] =
-        lossless(bifrost.buffer.0 + bifrost.overrun(rate, Bytes(9_216)).0, 1_000_000, 0);
+        lossless(bifrost.buffer.0 + bifrost.overrun(rate, Bytes(9_216), Interval::ZERO).0, 1_000_000, 0);
     settings.ports[B.index()].flow_control = FlowControl::Bifrost(bifrost);
 }
 

@@ -38,7 +38,7 @@ pub fn slots() -> Bifrost {
 
 /// `settings` with this flow control on the long link, behind `port`, and room for what it lets in.
 pub fn with_long_link(mut settings: Settings, port: PortId, flow_control: FlowControl) -> Settings {
-    let room = slots().buffer.0 + slots().overrun(RATE, Bytes(9_216)).0;
+    let room = slots().buffer.0 + slots().overrun(RATE, Bytes(9_216), Interval::ZERO).0;
     settings.buffer.shared = Bytes(8 * room);
     settings.ports[port.index()].flow_control = flow_control;
     for priority in [P3, P4] {

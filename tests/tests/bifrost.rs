@@ -42,7 +42,7 @@ fn gateway(kind: VirtualIncoming) -> Settings {
     settings.buffer.shared = Bytes(32_000_000);
     settings.ports[0].flow_control = FlowControl::Bifrost(bifrost);
     settings.ports[0].groups[3] =
-        lossless(bifrost.buffer.0 + bifrost.overrun(RATE, Bytes(FRAME)).0, 1_000_000, 0);
+        lossless(bifrost.buffer.0 + bifrost.overrun(RATE, Bytes(FRAME), Interval::ZERO).0, 1_000_000, 0);
     settings
 }
 
@@ -55,7 +55,7 @@ fn network(settings: Settings, until: Nanos) -> Network {
 /// The most that may be inside: H, and the frames that had begun when their pauses arrived.
 fn bound(kind: VirtualIncoming) -> u64 {
     let bifrost = bifrost(kind);
-    bifrost.buffer.0 + bifrost.overrun(RATE, Bytes(FRAME)).0
+    bifrost.buffer.0 + bifrost.overrun(RATE, Bytes(FRAME), Interval::ZERO).0
 }
 
 /// Stops the drain of port B from `from` to `to`.
@@ -232,10 +232,10 @@ fn above_buffer_with_mixed_frames(kind: VirtualIncoming) -> u64 {
 #[test]
 fn frames_that_had_begun_add_up_unnoticed_by_the_counter_and_not_by_the_history() {
     let [counter, history] = KINDS.map(above_buffer_with_mixed_frames);
-    let of_a_round_trip = bifrost(KINDS[1]).overrun(RATE, Bytes(FRAME)).0;
+    let of_a_round_trip = bifrost(KINDS[1]).overrun(RATE, Bytes(FRAME), Interval::ZERO).0;
     assert!(history <= of_a_round_trip, "{history} of {of_a_round_trip}");
     assert!(counter > 3 * of_a_round_trip, "{counter}: k MTU says nothing of a counter");
-    assert!(counter <= bifrost(KINDS[0]).overrun(RATE, Bytes(FRAME)).0);
+    assert!(counter <= bifrost(KINDS[0]).overrun(RATE, Bytes(FRAME), Interval::ZERO).0);
 }
 
 #[test]

@@ -62,7 +62,10 @@ fn a_peer_that_does_not_speak_is_paused_as_by_bifrost() {
         let (far, paused) = (slots_of(run.far()), run.far().groups[P3.index()].pauses.slot);
         assert!(!far.is_followed && paused > 600, "{paused}");
         assert_eq!((far.downstream.grants, far.upstream.numbers.taken), (0, 0));
-        assert!(far.slots.slots.longest_queue <= slots().buffer + slots().overrun(RATE, Bytes(9_216)));
+        assert!(
+            far.slots.slots.longest_queue
+                <= slots().buffer + slots().overrun(RATE, Bytes(9_216), Interval::ZERO)
+        );
     }
 }
 

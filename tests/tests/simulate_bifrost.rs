@@ -64,7 +64,7 @@ impl Case {
     /// The most that may be inside: H, and the frames that had begun when their pauses arrived.
     fn bound(&self) -> u64 {
         let bifrost = self.bifrost();
-        bifrost.buffer.0 + bifrost.overrun(self.rate, Bytes(STORED)).0
+        bifrost.buffer.0 + bifrost.overrun(self.rate, Bytes(STORED), Interval::ZERO).0
     }
 
     /// A gateway whose long link is behind port A. It drains through port B, and the traffic that stops the

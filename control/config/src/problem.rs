@@ -138,7 +138,7 @@ pub enum ProblemKind {
     )]
     XoffBelowBifrost { port: String, priority: Priority, xoff: Bytes, buffer: Bytes },
     #[error(
-        "Bifrost lets port {port} hold {least}: its buffer of {buffer}, and {overrun} for frames that begin before a pause arrives; priority {priority} has {sure} of its own, so the port drops lossless frames when other traffic fills the shared pool"
+        "Bifrost lets port {port} hold {least}: its buffer of {buffer}, and {overrun} for what a pause that arrives does not stop; priority {priority} has {sure} of its own, so the port drops lossless frames when other traffic fills the shared pool"
     )]
     BifrostUnreserved {
         port: String,

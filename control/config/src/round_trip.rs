@@ -76,6 +76,12 @@ impl RoundTripSum {
     }
 }
 
+/// For how long the peer of a port may go on sending after a pause has arrived there, beside a frame that it has begun. A
+/// gateway has handed frames to its device, as far ahead as this port does.
+pub(crate) fn peer_goes_on(port: &PortSettings) -> Interval {
+    port.tx_window.max(response_time(port.rate))
+}
+
 /// The time within which a device must obey a received pause, rounded up.
 fn response_time(rate: BitRate) -> Interval {
     let bytes = response_quanta(rate).saturating_mul(64);

@@ -125,10 +125,10 @@ fn under_bifrost_a_group_has_its_buffer_reserved_and_is_paused_only_beyond_it() 
     let gateway = gateway("longhaul-bifrost-80km.toml");
     let port = gateway.program.port(gateway.port("lh0").unwrap());
     let bifrost = *port.bifrost().unwrap();
-    let wire = bifrost.buffer + bifrost.overrun(port.rate, port.max_frame);
+    let wire = bifrost.buffer + bifrost.overrun(port.rate, port.max_frame, Interval(2_018));
     let most = Cells::of_any_mix(wire).bytes();
     let group = port.groups[roce()].lossless().unwrap();
-    assert_eq!((wire, most), (WireBytes(11_409_120), Bytes(12_306_480)));
+    assert_eq!((wire, most), (WireBytes(13_528_020), Bytes(14_592_032)));
     assert_eq!(group.xoff, Threshold::Static(most));
     assert_eq!(group.reserved, most - port.max_frame, "all but the last frame");
     assert_eq!(group.headroom, Bytes(3 * 9_118), "k + 2 frames, whatever the distance");
@@ -158,7 +158,7 @@ fn with_the_terms_of_the_paper_alone_the_buffer_is_what_the_paper_configures_and
     // Section VI-A: H is the BDP and 3 Rs T. Section IV-D: k MTU beside it.
     assert_eq!(bifrost.buffer, WireBytes(10_000_000 + 3 * 125_000 + 9_142));
     // The paper's counter does not notice frames that have begun until they have used up F.
-    let overrun = bifrost.overrun(BitRate::gigabits(100), Bytes(9_118));
+    let overrun = bifrost.overrun(BitRate::gigabits(100), Bytes(9_118), Interval(2_018));
     assert_eq!(overrun, WireBytes(10_000_000 + 125_000 + 9_142));
 }
 

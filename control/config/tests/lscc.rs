@@ -63,7 +63,7 @@ fn the_long_haul_file_gets_the_sums_that_its_comment_adds_up() {
     assert_eq!(sum.beneath, Protection::Bifrost { buffer: Bytes(11_909_397) });
     assert_eq!((long.limiting.long_flow, sum.flow_table()), (WireBytes(10_182_050), Bytes(8_650_752)));
     let group = port.groups[Priority::new(3).unwrap().index()].lossless().unwrap();
-    assert_eq!(group.xoff, Threshold::Static(Cells::of_any_mix(WireBytes(11_909_397 + 767_928)).bytes()));
+    assert_eq!(group.xoff, Threshold::Static(Cells::of_any_mix(WireBytes(11_909_397 + 2_886_828)).bytes()));
 
     let text = fs::read_to_string(path).unwrap();
     for figure in ["814,564", "1,268,205", "581.8", "625,000 ", "68,216,025", "11,909,397", "10,182,050"] {

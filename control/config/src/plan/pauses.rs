@@ -6,6 +6,7 @@ use units::{BitRate, Bytes, Interval, PortId, PrioritySet, WireBytes};
 use super::built::{Built, fixed, group};
 use super::request::{Request, Scheme};
 use super::step::{Part, Quantity, Step};
+use crate::flow_control::bifrost::overrun;
 use crate::headroom::grouped;
 use crate::watchdog::LEAST_DETECTION;
 
@@ -222,7 +223,7 @@ fn of_long(built: &Built, drain: BitRate) -> Longest {
     let (port, _) = built.long();
     let sharing = Sharing::of(built.request.count(), built.local().0);
     let (drains, waits, formula, numbers, source) = if let Some(slots) = slots_of(port) {
-        let leaked = slots.overrun(port.rate, port.max_frame);
+        let leaked = overrun(slots, port);
         (
             leaked,
             slots.slot + slots.holdover,

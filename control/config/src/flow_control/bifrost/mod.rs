@@ -14,7 +14,7 @@ use crate::link::Link;
 use crate::notes::Problems;
 use crate::place::Place;
 use crate::problem::ProblemKind;
-use crate::round_trip;
+use crate::round_trip::{self, peer_goes_on};
 use crate::table::{Table, at, or};
 use crate::value::{SizeWish, VirtualIncomingWord};
 use keys::BifrostDecl;
@@ -87,10 +87,14 @@ pub(super) fn in_force(bifrost: &Bifrost) -> BifrostDecl {
     }
 }
 
-/// The most that lossless frames of any length can occupy while the upstream obeys: the buffer, and the rest of
-/// frames that have begun when a pause arrives.
-pub(crate) fn most_held(bifrost: &Bifrost, rate: BitRate, max_frame: Bytes) -> Bytes {
-    Cells::of_any_mix(bifrost.buffer + bifrost.overrun(rate, max_frame)).bytes()
+/// The most that lossless frames of any length can occupy while the upstream of `port` obeys: the buffer, and what leaks.
+pub(crate) fn most_held(bifrost: &Bifrost, port: &PortSettings) -> Bytes {
+    Cells::of_any_mix(bifrost.buffer + overrun(bifrost, port)).bytes()
+}
+
+/// What the upstream of `port` may send in spite of pauses that it obeys, on the wire.
+pub(crate) fn overrun(bifrost: &Bifrost, port: &PortSettings) -> WireBytes {
+    bifrost.overrun(port.rate, port.max_frame, peer_goes_on(port))
 }
 
 /// The group of a port with Bifrost.
@@ -100,7 +104,7 @@ pub(crate) fn most_held(bifrost: &Bifrost, rate: BitRate, max_frame: Bytes) -> B
 pub(super) fn group(decl: &LosslessDecl, bifrost: &Bifrost, port: &PortSettings) -> LosslessGroup {
     let max_frame = port.max_frame;
     let leaked = Bytes(max_frame.0.saturating_mul(u64::from(bifrost.check_every.get()) + 2));
-    beneath::group(decl, most_held(bifrost, port.rate, max_frame), leaked, max_frame)
+    beneath::group(decl, most_held(bifrost, port), leaked, max_frame)
 }
 
 /// Warns if the slot of a port does not suit its link.
@@ -135,7 +139,7 @@ pub(super) fn check_group(
         problems.error(&xoff.place, kind);
         return;
     }
-    let least = most_held(bifrost, port.rate, port.max_frame);
+    let least = most_held(bifrost, port);
     let sure = group.reserved + group.headroom;
     if sure < least {
         let overrun = least - buffer;

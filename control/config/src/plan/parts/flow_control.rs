@@ -4,11 +4,12 @@ use switch::flow_control::cbfc::settings::Cbfc;
 use switch::program::{Bifrost, FlowControl, PortSettings};
 use units::{Bytes, Cells, Distance, Interval, WireBytes};
 
-use crate::flow_control::bifrost::most_held;
+use crate::flow_control::bifrost::{most_held, overrun};
 use crate::headroom::{HeadroomSum, grouped, response_quanta};
 use crate::link::Link;
 use crate::plan::built::{Built, distance, fixed, group};
 use crate::plan::step::{Part, Quantity, Step, sum};
+use crate::round_trip::peer_goes_on;
 use crate::thresholds::least_xon;
 
 const HEADROOM_SOURCE: &str = "SONiC buffer_headroom, after IEEE 802.1Q annex N";
@@ -216,22 +217,27 @@ fn planned_buffer(slots: &Bifrost, port: &PortSettings) -> Vec<Step> {
 /// The group beneath H, which acts only if Bifrost has failed.
 fn beneath(slots: &Bifrost, port: &PortSettings) -> Vec<Step> {
     let (rate, max_frame) = (port.rate, port.max_frame);
-    let overrun = slots.overrun(rate, max_frame);
-    let wire = WireBytes::of_frame(max_frame).0;
+    let (overrun, ahead) = (overrun(slots, port), peer_goes_on(port));
+    let frame = WireBytes::of_frame(max_frame).0;
     let per_round_trip = slots.round_trip.0.div_ceil(slots.slot.0);
     vec![
         Step::new(
             "leaked",
-            "(RTT / T + 2) MTU on the wire",
-            format!("({} + 2) x {}", grouped(per_round_trip), grouped(wire)),
+            "(RTT / T + 2) (MTU + Rs ahead), at most what the link carries",
+            format!(
+                "({} + 2) x ({} + {})",
+                grouped(per_round_trip),
+                grouped(frame),
+                grouped(rate.bytes_in(ahead))
+            ),
             Quantity::Bytes(overrun.0),
-            "docs/bifrost.md: frames that had begun",
+            "docs/bifrost.md: what a pause that arrives does not stop",
         ),
         Step::new(
             "XOFF",
             "(H + leaked) in cells: x 96 / 89",
             format!("({}) x 96 / 89", sum(&[slots.buffer.0, overrun.0])),
-            Quantity::Bytes(most_held(slots, rate, max_frame).0),
+            Quantity::Bytes(most_held(slots, port).0),
             "reached only if Bifrost has failed",
         ),
         Step::new(

@@ -88,21 +88,24 @@ impl Bifrost {
     }
 
     /// Wire bytes by which the queue may exceed [`Bifrost::buffer`] while the upstream obeys, on a link of `rate`
-    /// with frames of up to `max_frame`.
+    /// with frames of up to `max_frame`. The upstream goes on for `ahead` after a pause has arrived: it has handed frames to
+    /// its device, or takes the time that IEEE 802.3 clause 31B.3.7 allows.
     ///
-    /// A frame that has begun when a pause arrives is sent to its end: up to one for each slot that was granted in
-    /// part. A history notices the first in the slot after it; the frames of a round trip and of that slot follow.
-    /// The paper's `k MTU` counts only the frames of k slots. A counter notices none until they have used up F, and
-    /// by then all granted bytes are still under way.
-    pub const fn overrun(&self, rate: BitRate, max_frame: Bytes) -> WireBytes {
+    /// What is sent in that time, and a frame that has begun, leak in each slot that was granted in part, however little. A
+    /// history notices the first in the slot after it; those of a round trip and of that slot follow. The paper's `k MTU`
+    /// counts only the frames of k slots. A counter notices none until they have used up F, and by then all granted bytes
+    /// are still under way. In no case leaks more than the link carries.
+    pub const fn overrun(&self, rate: BitRate, max_frame: Bytes, ahead: Interval) -> WireBytes {
         let frame = WireBytes::of_frame(max_frame).0;
+        let under_way = rate.bytes_in(self.round_trip) + rate.bytes_in(self.slot) + frame;
         match self.virtual_incoming {
             VirtualIncoming::History { .. } => {
-                WireBytes((self.round_trip.0.div_ceil(self.slot.0) + 2) * frame)
+                let each_slot = frame + rate.bytes_in(ahead);
+                let leaked = (self.round_trip.0.div_ceil(self.slot.0) + 2).saturating_mul(each_slot);
+                let most = under_way + rate.bytes_in(self.slot);
+                WireBytes(if leaked < most { leaked } else { most })
             }
-            VirtualIncoming::Counter => {
-                WireBytes(rate.bytes_in(self.round_trip) + rate.bytes_in(self.slot) + frame)
-            }
+            VirtualIncoming::Counter => WireBytes(under_way),
         }
     }
 }
@@ -227,9 +230,10 @@ mod tests {
     #[test]
     fn the_buffer_is_overrun_by_a_frame_for_each_slot_or_by_all_that_is_under_way() {
         let frame = WireBytes::of_frame(FRAME).0;
-        let history = |nanos| Bifrost { round_trip: Interval(nanos), ..BIFROST }.overrun(RATE, FRAME);
+        let history =
+            |nanos| Bifrost { round_trip: Interval(nanos), ..BIFROST }.overrun(RATE, FRAME, Interval::ZERO);
         assert_eq!([10_000, 10_001].map(history), [WireBytes(7 * frame), WireBytes(8 * frame)]);
         let counter = Bifrost { virtual_incoming: VirtualIncoming::Counter, ..BIFROST };
-        assert_eq!(counter.overrun(RATE, FRAME), WireBytes(10_000 + 2_000 + frame));
+        assert_eq!(counter.overrun(RATE, FRAME, Interval(500)), WireBytes(10_000 + 2_000 + frame));
     }
 }
