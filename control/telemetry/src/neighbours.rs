@@ -153,7 +153,7 @@ impl NeighbourReport {
 }
 
 impl MismatchReport {
-    /// What is true of the neighbour, as the words after its name.
+    /// The predicate of a sentence about the neighbour with this mismatch. The subject is the neighbour's name.
     pub(crate) fn predicate(&self) -> &'static str {
         let kind = Mismatch::ALL.into_iter().find(|it| it.name() == self.kind);
         // A newer gateway may know kinds that are not in the list.

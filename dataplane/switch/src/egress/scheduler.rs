@@ -44,7 +44,7 @@ impl Scheduler {
     /// Applies new weights from the next visit on.
     ///
     /// The quantum of the least weight is the longest frame, so that every visit sends one, and the other quanta
-    /// are in proportion to the weights. If that exceeded the longest turn for a queue, all get less, and light
+    /// are in proportion to the weights. If that exceeded [`Scheduling::LONGEST_TURN`] for a queue, all get less, and light
     /// queues save up over several rounds. The quantum of a strict queue is the longest frame.
     pub fn configure(&mut self, queues: &[QueueSettings], max_frame: Bytes, rate: BitRate) {
         let weight = |queue: &QueueSettings| queue.scheduling.weight().map(u64::from);

@@ -53,7 +53,7 @@ impl Mismatch {
         }
     }
 
-    /// What is true of a neighbour with it, as the words after its name.
+    /// The predicate of a sentence about a neighbour with this mismatch. The subject is the neighbour's name.
     pub const fn predicate(self) -> &'static str {
         match self {
             Self::PfcPriorities | Self::PfcCapability | Self::MaxFrame | Self::Ets | Self::Application => {

@@ -217,13 +217,13 @@ fn planned_buffer(slots: &Bifrost, port: &PortSettings) -> Vec<Step> {
 /// The group beneath H, which acts only if Bifrost has failed.
 fn beneath(slots: &Bifrost, port: &PortSettings) -> Vec<Step> {
     let (rate, max_frame) = (port.rate, port.max_frame);
-    let (overrun, ahead) = (overrun(slots, port), peer_goes_on(port));
+    let (overrun, ahead) = (overrun(slots, port), peer_goes_on(port).min(slots.slot));
     let frame = WireBytes::of_frame(max_frame).0;
     let per_round_trip = slots.round_trip.0.div_ceil(slots.slot.0);
     vec![
         Step::new(
             "leaked",
-            "(RTT / T + 2) (MTU + Rs ahead), at most what the link carries",
+            "(RTT / T + 2) (MTU + Rs ahead), ahead at most T",
             format!(
                 "({} + 2) x ({} + {})",
                 grouped(per_round_trip),

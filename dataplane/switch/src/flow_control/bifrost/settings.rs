@@ -91,21 +91,20 @@ impl Bifrost {
     /// with frames of up to `max_frame`. The upstream goes on for `ahead` after a pause has arrived: it has handed frames to
     /// its device, or takes the time that IEEE 802.3 clause 31B.3.7 allows.
     ///
-    /// What is sent in that time, and a frame that has begun, leak in each slot that was granted in part, however little. A
-    /// history notices the first in the slot after it; those of a round trip and of that slot follow. The paper's `k MTU`
-    /// counts only the frames of k slots. A counter notices none until they have used up F, and by then all granted bytes
-    /// are still under way. In no case leaks more than the link carries.
+    /// Each slot that grants a part of the line leaks the frame that has begun when its pause arrives, and what the upstream
+    /// sends in `ahead`, at most a slot of the line. A history notices the first leak in the slot after it; those of a round
+    /// trip and of that slot follow. The paper's `k MTU` counts only the frames of k slots. A counter notices none until they
+    /// have used up F, and by then all granted bytes are still under way.
     pub const fn overrun(&self, rate: BitRate, max_frame: Bytes, ahead: Interval) -> WireBytes {
         let frame = WireBytes::of_frame(max_frame).0;
-        let under_way = rate.bytes_in(self.round_trip) + rate.bytes_in(self.slot) + frame;
         match self.virtual_incoming {
             VirtualIncoming::History { .. } => {
-                let each_slot = frame + rate.bytes_in(ahead);
-                let leaked = (self.round_trip.0.div_ceil(self.slot.0) + 2).saturating_mul(each_slot);
-                let most = under_way + rate.bytes_in(self.slot);
-                WireBytes(if leaked < most { leaked } else { most })
+                let ahead = if ahead.0 < self.slot.0 { ahead } else { self.slot };
+                WireBytes((self.round_trip.0.div_ceil(self.slot.0) + 2) * (frame + rate.bytes_in(ahead)))
             }
-            VirtualIncoming::Counter => WireBytes(under_way),
+            VirtualIncoming::Counter => {
+                WireBytes(rate.bytes_in(self.round_trip) + rate.bytes_in(self.slot) + frame)
+            }
         }
     }
 }
@@ -228,11 +227,14 @@ mod tests {
     }
 
     #[test]
-    fn the_buffer_is_overrun_by_a_frame_for_each_slot_or_by_all_that_is_under_way() {
+    fn the_buffer_is_overrun_by_what_each_slot_leaks_or_by_all_that_is_under_way() {
         let frame = WireBytes::of_frame(FRAME).0;
-        let history =
-            |nanos| Bifrost { round_trip: Interval(nanos), ..BIFROST }.overrun(RATE, FRAME, Interval::ZERO);
-        assert_eq!([10_000, 10_001].map(history), [WireBytes(7 * frame), WireBytes(8 * frame)]);
+        let history = |round_trip, ahead| {
+            Bifrost { round_trip: Interval(round_trip), ..BIFROST }.overrun(RATE, FRAME, Interval(ahead)).0
+        };
+        assert_eq!([10_000, 10_001].map(|it| history(it, 0)), [7 * frame, 8 * frame]);
+        assert_eq!(history(10_000, 500), 7 * (frame + 500));
+        assert_eq!(history(10_000, 5_000), 7 * (frame + 2_000), "no slot leaks more than the line");
         let counter = Bifrost { virtual_incoming: VirtualIncoming::Counter, ..BIFROST };
         assert_eq!(counter.overrun(RATE, FRAME, Interval(500)), WireBytes(10_000 + 2_000 + frame));
     }

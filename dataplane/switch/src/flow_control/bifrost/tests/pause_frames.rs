@@ -3,7 +3,7 @@
 //!
 //! A pause frame that does not act in its slot leaves the upstream free for a time in which it
 //! should have been silent. The bytes that the line carries in that time have leaked, and there is no other
-//! leak but the frame that it had begun:
+//! leak but the frame that it had begun, and what it had handed to its device:
 //!
 //! - a lost frame leaks at most `Rs T`: the next one is on time;
 //! - a late frame leaks at most `Rs` times its lateness in its own slot, and where it is later than
@@ -35,6 +35,8 @@ struct Upstream {
     now: Nanos,
     /// The time that a frame takes.
     frame: Interval,
+    /// How far ahead of the line it begins frames, which no pause takes back.
+    ahead: Interval,
     paused_until: Nanos,
     /// When the last frame that began has left.
     busy_until: Nanos,
@@ -45,10 +47,10 @@ struct Upstream {
 }
 
 impl Upstream {
-    fn new(frame: Interval) -> Self {
+    fn new(frame: Interval, ahead: Interval) -> Self {
         let zero = Nanos::ZERO;
         let (pauses, sent) = (BTreeMap::new(), Interval::ZERO);
-        Self { now: zero, frame, paused_until: zero, busy_until: zero, pauses, sent }
+        Self { now: zero, frame, ahead, paused_until: zero, busy_until: zero, pauses, sent }
     }
 
     fn live(&mut self, until: Nanos) {
@@ -66,7 +68,8 @@ impl Upstream {
         let start = self.paused_until.max(self.busy_until).max(self.now);
         if start < until {
             self.sent += until.since(start);
-            self.busy_until = start + self.frame * until.since(start).0.div_ceil(self.frame.0);
+            let begun = until.since(start) + self.ahead;
+            self.busy_until = start + self.frame * begun.0.div_ceil(self.frame.0);
         }
         self.now = until;
     }
@@ -82,8 +85,7 @@ struct Channel {
 }
 
 impl Channel {
-    fn new(link: Link, settings: program::Bifrost, frame: Interval) -> Self {
-        let upstream = Upstream::new(frame);
+    fn new(link: Link, settings: program::Bifrost, upstream: Upstream) -> Self {
         Self { model: Model::with(link, settings), upstream, slots: 0, disturbed: BTreeSet::new() }
     }
 
@@ -164,7 +166,7 @@ proptest! {
     ) {
         let holdover = Interval(link.slot.0 * holdover / 1_000);
         let settings = program::Bifrost { holdover, ..link.settings(kind) };
-        let mut channel = Channel::new(link, settings, Interval(frame));
+        let mut channel = Channel::new(link, settings, Upstream::new(Interval(frame), Interval::ZERO));
         // Bytes are whole and the times of grants are not.
         let begun = link.rate.bytes_in(Interval(frame)) + 2;
         for (drain, fate) in each_slot(link, &drains).zip(fates.into_iter().cycle()) {
@@ -177,17 +179,18 @@ proptest! {
         }
     }
 
-    /// `k MTU` with the k of [`program::Bifrost::overrun`]: the frame that the history notices, those at
-    /// the ends of the slots of a round trip that were granted by then, and the one at the end of the
-    /// slot that runs.
+    /// The terms of [`program::Bifrost::overrun`]: the leak that the history notices, those at the ends of the slots of a
+    /// round trip that were granted by then, and the one at the end of the slot that runs.
     #[test]
-    fn pause_frames_that_are_on_time_let_one_frame_begin_for_each_slot_until_the_first_is_noticed(
+    fn pause_frames_that_are_on_time_leak_what_has_begun_in_each_slot_until_the_first_leak_is_noticed(
         link in links(),
         drains in drains(),
         frame in 1_u64..800,
+        ahead in prop_oneof![Just(0), 1_u64..3_000],
     ) {
-        let mut channel = Channel::new(link, link.settings(HISTORY), Interval(frame));
-        let begun = link.rate.bytes_in(Interval(frame)) + 2;
+        let upstream = Upstream::new(Interval(frame), Interval(ahead));
+        let mut channel = Channel::new(link, link.settings(HISTORY), upstream);
+        let begun = link.rate.bytes_in(Interval(frame) + Interval(ahead).min(link.slot)) + 2;
         for drain in each_slot(link, &drains) {
             channel.step(drain, Fate::OnTime);
             let overrun = (link.slots_per_round_trip + 2) * begun;
@@ -204,7 +207,7 @@ const QUANTA: Link = Link { slot: Interval(10_240), ..Link::DEPLOYED };
 fn after_one(fate: Fate, kind: program::VirtualIncoming, holdover: Interval) -> (u64, u64) {
     let settings = program::Bifrost { holdover, ..QUANTA.settings(kind) };
     let run = |fate| {
-        let mut channel = Channel::new(QUANTA, settings, Interval(1));
+        let mut channel = Channel::new(QUANTA, settings, Upstream::new(Interval(1), Interval::ZERO));
         let still = |channel: &mut Channel, slots| {
             for _ in 0..slots {
                 channel.step(0, Fate::OnTime);
@@ -251,7 +254,7 @@ fn one_late_pause_frame_leaks_its_lateness_and_one_that_is_overtaken_a_slot() {
 /// The frame that frees an upstream early from a holdover, overtaken by a pause, undoes that pause.
 #[test]
 fn a_frame_that_frees_the_upstream_and_is_overtaken_undoes_the_pause_that_overtook_it() {
-    let mut upstream = Upstream::new(Interval(1));
+    let mut upstream = Upstream::new(Interval(1), Interval::ZERO);
     upstream.pauses.insert((Nanos(10_000), 2), Interval(10_000));
     upstream.pauses.insert((Nanos(12_000), 1), Interval::ZERO);
     upstream.live(Nanos(10_000));
