@@ -87,3 +87,18 @@ fn response_time(rate: BitRate) -> Interval {
     let bytes = response_quanta(rate).saturating_mul(64);
     rate.serialization().time_of(WireBytes(bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::ethernet::MacAddress;
+
+    #[test]
+    fn a_peer_goes_on_for_its_window_or_for_what_the_standard_allows_whichever_is_longer() {
+        let goes_on = |nanos| {
+            let port = PortSettings::lossy("lh0", MacAddress([2, 0, 0, 0, 0, 1]), BitRate::gigabits(100));
+            peer_goes_on(&PortSettings { tx_window: Interval(nanos), ..port })
+        };
+        assert_eq!([0, 2_000, 5_000].map(goes_on), [2_018, 2_018, 5_000].map(Interval));
+    }
+}

@@ -61,18 +61,6 @@ pub(super) struct Pauses<F> {
     go_on: F,
 }
 
-/// A slot that grants nothing is a pause until the next message, which is due after it.
-fn hear_grant(watched: &mut Watched, at: Nanos, message: &grants::Message) {
-    let head = match message {
-        grants::Message::Slot(message) => &message.head,
-        grants::Message::FarPort(message) => &message.head,
-        grants::Message::Credit(_) | grants::Message::Behind(_) => return,
-    };
-    let grants_nothing = head.kind == Kind::Grant && head.total == WireBytes(0);
-    let time = if grants_nothing { head.slot * 2 } else { Interval::ZERO };
-    head.priorities.iter().for_each(|priority| watched.hear(at, priority, time));
-}
-
 impl<F: FnMut() -> bool> Pauses<F> {
     /// Watches from the end of the stop on: `far` at the far gateway, and `near` at the near one, which learns of it later.
     /// Until then pauses last as long as the stop, and say nothing of the plan.
@@ -118,4 +106,16 @@ impl<F: FnMut() -> bool> Observer for Pauses<F> {
     fn progress(&mut self, _: Progress) -> ControlFlow<()> {
         if (self.go_on)() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
+}
+
+/// A slot that grants nothing is a pause until the next message, which is due after it.
+fn hear_grant(watched: &mut Watched, at: Nanos, message: &grants::Message) {
+    let head = match message {
+        grants::Message::Slot(message) => &message.head,
+        grants::Message::FarPort(message) => &message.head,
+        grants::Message::Credit(_) | grants::Message::Behind(_) => return,
+    };
+    let grants_nothing = head.kind == Kind::Grant && head.total == WireBytes(0);
+    let time = if grants_nothing { head.slot * 2 } else { Interval::ZERO };
+    head.priorities.iter().for_each(|priority| watched.hear(at, priority, time));
 }
