@@ -21,6 +21,11 @@ fn gateway(delay: &str) -> Gateway {
 /// Frames that are lost where a worker was on time until its group was about to reach XOFF, and then away for so long,
 /// while the upstream sends at the rate of the link until it hears the pause.
 fn lost(gateway: &Gateway, away: Interval) -> u64 {
+    lost_by(gateway, away, false)
+}
+
+/// The same; the worker may have noticed that it was away.
+fn lost_by(gateway: &Gateway, away: Interval, noticed: bool) -> u64 {
     let settings = gateway.program.settings().clone();
     let rate = settings.ports[0].rate;
     let Threshold::Static(xoff) = settings.ports[0].groups[3].lossless().unwrap().xoff else {
@@ -33,6 +38,9 @@ fn lost(gateway: &Gateway, away: Interval) -> u64 {
     bench.inject_singly(A, frames(xoff.0.div_ceil(cost(FRAME as u64)) - 1));
     assert!(bench.pauses(A, P3).is_empty());
     bench.run_clock_to(bench.now() + away);
+    if noticed {
+        bench.shard.allow_late(A, away);
+    }
     bench.inject(A, frames(arriving(away)));
     bench.turn();
     assert_eq!(bench.pauses(A, P3).len(), 1, "the pause leaves when the worker is back");
@@ -56,4 +64,17 @@ fn what_a_file_covers_is_what_its_interface_delay_says() {
     assert_eq!(stated.covered_lateness(A), Some(Interval::from_micros(1_200)));
     assert_eq!(lost(&stated, Interval::from_micros(1_200)), 0);
     assert!(lost(&stated, Interval::from_micros(2_400)) > 500);
+}
+
+#[test]
+fn a_worker_that_notices_that_it_was_away_loses_nothing_while_half_of_the_shared_pool_is_free() {
+    let (gateway, late) = (gateway("1us"), Interval::from_millis(2));
+    assert_eq!(lost_by(&gateway, late, true), 0, "2.5 MB of 8 MiB");
+    assert!(lost_by(&gateway, late, false) > 1_500);
+    let most = Interval::from_micros(3_300);
+    assert_eq!(lost_by(&gateway, most, true), 0);
+    assert!(
+        lost_by(&gateway, most + Interval::from_micros(200), true) > 0,
+        "half of the pool is left to others"
+    );
 }

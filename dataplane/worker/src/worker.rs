@@ -159,8 +159,8 @@ impl<D: Device, C: Clock> Worker<D, C> {
 
     /// Runs one turn. Breaks on [`Command::Stop`].
     pub fn turn(&mut self) -> ControlFlow<()> {
-        let last = self.began;
         self.now = self.clock.now().max(self.now);
+        let last = if self.turns > 0 { self.began } else { self.now };
         self.began = self.now;
         if self.turns > 0 {
             self.note_turn(self.began.since(last));
@@ -172,7 +172,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         self.look_at_memory();
         self.profiler.end_stage(ProfileStage::Housekeeping, &mut self.clock);
         for index in 0..self.ports.len() {
-            busy |= self.receive(index);
+            busy |= self.receive(index, last);
         }
         // The time since the last burst went into polls that found nothing.
         self.profiler.end_stage(ProfileStage::Receive, &mut self.clock);
@@ -215,9 +215,9 @@ impl<D: Device, C: Clock> Worker<D, C> {
         }
     }
 
-    /// Receives a burst from a port. Returns whether there was one.
+    /// Receives a burst from a port, for the first time since `last` or later. Returns whether there was one.
     #[inline]
-    fn receive(&mut self, index: usize) -> bool {
+    fn receive(&mut self, index: usize, last: Nanos) -> bool {
         let port = &mut self.ports[index];
         self.monitor.enter(Stage::Ingress(port.id));
         port.device.receive(&mut self.burst);
@@ -236,6 +236,9 @@ impl<D: Device, C: Clock> Worker<D, C> {
             port.drop_data(&mut self.burst);
         }
         let port = port.id;
+        if self.monitor.is_late(self.now.since(last)) {
+            self.shard.allow_late(port, self.now.since(last));
+        }
         self.shard.ingress(self.now, port, &mut self.burst, &mut self.ports);
         self.hand_over();
         self.profiler.end_stage(ProfileStage::Ingress, &mut self.clock);

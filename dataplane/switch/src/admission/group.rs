@@ -10,7 +10,7 @@ use crate::program::{GroupSettings, LosslessGroup, Threshold};
 use crate::reason::DropReason;
 use crate::watermark::Watermark;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Cells};
+use units::{Bytes, Cells, WireBytes};
 
 /// A part of a group, in the order in which frames fill them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub(crate) struct Group {
     reserved: u64,
     shared: u64,
     headroom: u64,
+    /// Bytes that it may yet take of the shared pool beyond its threshold, since a worker came late.
+    late: u64,
     /// The ledger's `released` total that the account reflects.
     settled: Cells,
     /// Watermark of reserved and shared bytes.
@@ -202,7 +204,8 @@ impl Group {
         if headroom > 0
             && let Some(reason) = self.headroom_refusal(settings, headroom, pools)
         {
-            return Err(reason);
+            let admitted = self.admit_late(reserved, beyond_reserved, pools);
+            return if admitted { Ok(Part::Headroom) } else { Err(reason) };
         }
         self.charge(reserved, shared, headroom, pools);
         Ok(match (beyond_reserved, headroom) {
@@ -226,6 +229,32 @@ impl Group {
             Threshold::Static(xoff) => xoff.0.saturating_sub(settings.reserved.0),
             Threshold::Dynamic(alpha) => alpha.of(free),
         }
+    }
+
+    /// Lets frames of `wire` bytes in beyond the headroom, where the shared pool has room: they arrived while a worker was
+    /// away, and it could not say stop.
+    pub fn allow_late(&mut self, wire: WireBytes) {
+        if self.is_lossless() {
+            self.late = self.late.max(Cells::of_any_mix(wire).bytes().0);
+        }
+    }
+
+    /// Ends what [`Group::allow_late`] allows: the sender has stopped, and the group has fallen low.
+    pub fn end_lateness(&mut self) {
+        self.late = 0;
+    }
+
+    /// Charges a frame for which headroom has no room to the shared pool, if a worker came late. Half of the pool is left
+    /// to others, as when room for late workers is taken for good.
+    #[cold]
+    fn admit_late(&mut self, reserved: u64, beyond_reserved: u64, pools: &mut Pools) -> bool {
+        let admits =
+            beyond_reserved <= self.late && pools.shared_free() >= beyond_reserved + pools.shared_size() / 2;
+        if admits {
+            self.late -= beyond_reserved;
+            self.charge(reserved, beyond_reserved, 0, pools);
+        }
+        admits
     }
 
     fn headroom_refusal(&self, settings: &LosslessGroup, bytes: u64, pools: &Pools) -> Option<DropReason> {

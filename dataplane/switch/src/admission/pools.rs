@@ -56,6 +56,11 @@ impl Pools {
         self.held.shared.0 + self.others.shared.0
     }
 
+    /// Bytes of the shared part, whoever holds them.
+    pub fn shared_size(&self) -> u64 {
+        self.shared
+    }
+
     #[inline]
     pub fn shared_free(&self) -> u64 {
         self.shared.saturating_sub(self.shared_held())

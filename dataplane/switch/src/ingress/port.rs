@@ -272,6 +272,7 @@ impl IngressPort {
     pub fn resume_where_low(&mut self, pools: &Pools) -> bool {
         for priority in self.pauses.paused().iter() {
             if threshold::is_low(&self.groups[priority.index()], pools) {
+                self.groups[priority.index()].end_lateness();
                 self.pauses.follow(Directive::Resume { priority });
             }
         }

@@ -24,7 +24,7 @@ use fabric::Fabric;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
 use successor::bridge_of;
-use units::{Nanos, PortId, PortSet, Priority, QueueId};
+use units::{Interval, Nanos, PortId, PortSet, Priority, QueueId, WireBytes};
 
 /// The whole switch state of one core.
 pub struct Shard<F> {
@@ -206,6 +206,14 @@ impl<F: Frame> Shard<F> {
     #[inline]
     pub fn set_memory_low(&mut self, low: bool) {
         self.fabric.set_memory_low(low);
+    }
+
+    /// Tells it, before the next call of [`Shard::ingress`] for `port`, that the last one was `away` ago, longer than the
+    /// buffer covers. What arrived meanwhile may take room of the shared pool beyond thresholds and headroom, up to half of
+    /// the pool, until its senders may go on.
+    pub fn allow_late(&mut self, port: PortId, away: Interval) {
+        let rate = self.program.port(port).rate;
+        self.fabric.allow_late(port, WireBytes(rate.bytes_in(away).saturating_add(1)));
     }
 
     /// Reads the releases of other shards, and resumes groups that have fallen below their thresholds. With several

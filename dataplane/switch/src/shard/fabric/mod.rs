@@ -41,7 +41,7 @@ use crate::reason::DropReason;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 use std::sync::Arc;
-use units::{Nanos, PortId, PortSet};
+use units::{Nanos, PortId, PortSet, WireBytes};
 
 /// The senders of each port on which a scheme notifies them.
 pub(in crate::shard) type SendersByPort = Vec<Option<Box<Senders>>>;
@@ -262,6 +262,10 @@ impl<F: Frame> Fabric<F> {
         } else {
             self.resume_where_low();
         }
+    }
+
+    pub fn allow_late(&mut self, port: PortId, arrived: WireBytes) {
+        self.ingress[port.index()].groups.iter_mut().for_each(|group| group.allow_late(arrived));
     }
 
     fn pause_for_memory(&mut self) {
