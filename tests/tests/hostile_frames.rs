@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
+use config::{HeadroomSum, HeadroomTerms};
 use conformance::settings::{lossless, routed, two_ports};
 use conformance::{A, B, C, Flow, Network, P1, P3, P4, Peer, TestFrame, Testbench, cost};
 use proptest::prelude::*;
 use std::path::Path;
 use switch::DropReason;
 use switch::program::{Classification, PortSettings, Settings};
-use units::{BitRate, Bytes, Cells, Interval, Nanos, PortId, Priority, WireBytes};
+use units::{BitRate, Bytes, Cells, Distance, Interval, Nanos, PortId, Priority, WireBytes};
 
 const P0: Priority = Priority::from_low_bits(0);
 const RATE: BitRate = BitRate::gigabits(100);
@@ -75,15 +76,21 @@ fn a_flood_of_the_shortest_best_effort_frames_costs_no_lossless_frame() {
 }
 
 /// Two senders on ports A and B for C, of frames of these lengths in turn, whose neighbours obey; C is slower than
-/// either. XOFF leaves room for the longest frame and no more, and headroom is what may be under way.
+/// either. XOFF leaves room for the longest frame and no more, and headroom is the product's own sum.
 fn mixed(lengths: [&[usize]; 2], egress: BitRate, flood: usize) -> (Network, u64) {
     let until = Nanos(400_000);
     let mut settings = routed(3);
-    let pfc = WireBytes::of_frame(Bytes(60)).0;
-    let under_way = WireBytes(RATE.bytes_in(DELAY * 2) + pfc);
     let longest = Cells::of_frame(PortSettings::LARGEST_FRAME).bytes().0;
-    // The bytes of the round trip, in the worst mix; a frame that the peer has begun, and the one that crossed XOFF.
-    let headroom = Cells::of_any_mix(under_way).bytes().0 + 2 * longest;
+    let terms = HeadroomTerms {
+        rate: RATE,
+        distance: Distance(2_000),
+        max_frame: PortSettings::LARGEST_FRAME,
+        longest_sent: PortSettings::LARGEST_FRAME,
+        tx_window: Interval::ZERO,
+        interface_delay: Interval::ZERO,
+        cell_occupancy: 1.08,
+    };
+    let headroom = HeadroomSum::new(&terms).total().0;
     for port in &mut settings.ports {
         for priority in [P3, P4] {
             port.groups[priority.index()] = lossless(longest, longest / 2, headroom);

@@ -116,6 +116,7 @@ fn headroom(delay: Interval) -> Bytes {
         rate: RATE,
         distance,
         max_frame: gateways(None)[1].ports[A.index()].max_frame,
+        longest_sent: gateways(None)[1].ports[A.index()].max_frame,
         tx_window: Interval::ZERO,
         interface_delay: Interval::ZERO,
         cell_occupancy: 1.08,

@@ -1,15 +1,17 @@
-//! The headroom of a lossless priority group: the bytes that still arrive after the group has crossed its threshold.
-//!
-//! The formula is that of SONiC (`buffer_headroom_*.lua` of sonic-swss, after IEEE 802.1Q annex N), with two terms
-//! that only a software gateway has (`tx_window` and `interface_delay`):
+//! The headroom of a lossless priority group: what the group may still take once it has crossed its threshold.
 //!
 //! ```text
-//! peer frame + cell occupancy x (own frame + cable + waiting + interfaces + response)
+//! crossing frame + peer frame + cell occupancy x (own frame + pause + cable + waiting + interfaces + response)
 //! ```
+//!
+//! Five terms are those of SONiC (`buffer_headroom_*.lua` of sonic-swss, after IEEE 802.1Q annex N). `tx_window` and
+//! `interface_delay` are those of a software gateway. Neither SONiC nor the annex counts the frame that crosses the
+//! threshold; `docs/configuration.md` compares the sums.
 
 use core::fmt;
 
 use units::{BitRate, Bytes, Cells, Distance, Interval, WireBytes};
+use wire::ethernet;
 
 /// The terms of a port's headroom.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,8 +20,10 @@ pub struct HeadroomTerms {
     pub rate: BitRate,
     /// Length of the fibre, one way.
     pub distance: Distance,
-    /// Longest frame, in bytes without FCS.
+    /// Longest frame that arrives, in bytes without FCS.
     pub max_frame: Bytes,
+    /// Longest frame that the port itself sends, data or control, in bytes without FCS.
+    pub longest_sent: Bytes,
     /// How far ahead of the link the port hands frames to the device. A pause frame may wait that long behind them.
     pub tx_window: Interval,
     /// Delays of NICs, PHYs and worker turns from the arrival of a frame to the departure of its pause, both ends
@@ -30,23 +34,31 @@ pub struct HeadroomTerms {
 }
 
 /// The headroom of a port, term by term.
+///
+/// Frames are sent one after the other, so all that arrives after XOFF is frames that began within the time of the
+/// scaled terms, whose sum is on the wire, and one more: the frame that began last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeadroomSum {
-    /// A frame that the peer has begun to send when the pause reaches it, in whole cells.
+    /// The frame that reaches the threshold, in whole cells. Next to nothing of it may fit below.
+    pub crossing_frame: Bytes,
+    /// A frame that the peer begins at the last instant at which it may, in whole cells.
     pub peer_frame: Bytes,
-    /// A frame that this port has begun to send when the pause is due.
-    pub own_frame: Bytes,
+    /// A frame that this port has begun to send when the pause is due, on the wire (802.3 clause 4.2.8: no frame is
+    /// interrupted).
+    pub own_frame: WireBytes,
+    /// The pause itself: a frame of the least length, on the wire (802.3 clause 31.4.1).
+    pub pause: WireBytes,
     /// Bytes in the fibre. The pause travels one way while frames travel the other, so this is `2 x distance x rate /
     /// (8 x 198,000,000 m/s)`, rounded up.
-    pub cable: Bytes,
+    pub cable: WireBytes,
     /// Bytes that arrive during `tx_window`.
-    pub waiting: Bytes,
+    pub waiting: WireBytes,
     /// Bytes that arrive during `interface_delay`.
-    pub interfaces: Bytes,
-    /// Bytes that arrive until the peer has stopped: 64 bytes for each quantum that it is allowed, or those of its
-    /// `tx_window`, if it is a gateway like this one, whichever is more.
-    pub response: Bytes,
-    /// Factor of all terms but the first.
+    pub interfaces: WireBytes,
+    /// Bytes that arrive until the peer has stopped: 64 bytes for each quantum that it is allowed (802.3 clause
+    /// 31B.3.7), or those of its `tx_window`, if it is a gateway like this one, whichever is more.
+    pub response: WireBytes,
+    /// Factor of all terms but the first two.
     pub cell_occupancy: f64,
 }
 
@@ -60,27 +72,37 @@ impl HeadroomSum {
         };
         let bit_metres =
             2_u128.saturating_mul(terms.distance.0.into()).saturating_mul(rate.bits_per_second().into());
+        let longest = Cells::of_frame(terms.max_frame).bytes();
         Self {
-            peer_frame: Cells::of_frame(terms.max_frame).bytes(),
-            own_frame: terms.max_frame,
+            crossing_frame: longest,
+            peer_frame: longest,
+            own_frame: WireBytes::of_frame(terms.longest_sent),
+            pause: WireBytes::of_frame(Bytes(ethernet::MIN_FRAME_LEN as u64)),
             cable: saturate(bit_metres.div_ceil(8 * u128::from(Distance::FIBRE_SPEED))),
             waiting: during(terms.tx_window),
             interfaces: during(terms.interface_delay),
-            response: Bytes(response_quanta(rate) * 64).max(during(terms.tx_window)),
+            response: WireBytes(response_quanta(rate) * 64).max(during(terms.tx_window)),
             cell_occupancy: terms.cell_occupancy,
         }
     }
 
+    /// What passes on the link from the crossing of the threshold until the last frame begins.
+    pub fn on_the_wire(&self) -> WireBytes {
+        let Self { own_frame, pause, cable, waiting, interfaces, response, .. } = *self;
+        [own_frame, pause, cable, waiting, interfaces, response]
+            .into_iter()
+            .fold(WireBytes(0), |sum, term| sum + term)
+    }
+
     /// The headroom itself, rounded up.
     pub fn total(&self) -> Bytes {
-        let scaled = [self.own_frame, self.cable, self.waiting, self.interfaces, self.response];
-        let scaled = scaled.into_iter().sum::<Bytes>().0 as f64 * self.cell_occupancy;
-        self.peer_frame + Bytes(scaled.ceil() as u64)
+        let scaled = self.on_the_wire().0 as f64 * self.cell_occupancy;
+        self.crossing_frame + self.peer_frame + Bytes(scaled.ceil() as u64)
     }
 }
 
-fn saturate(bytes: u128) -> Bytes {
-    Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+fn saturate(bytes: u128) -> WireBytes {
+    WireBytes(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
 /// Quanta within which a device must stop after it receives a pause (IEEE 802.3 clause 31B.3.7, as SONiC tabulates
@@ -107,15 +129,17 @@ impl fmt::Display for HeadroomSum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let factor = self.cell_occupancy;
         let terms = [
-            (1.0, self.peer_frame, "a frame that the peer has begun"),
-            (factor, self.own_frame, "a frame that the port has begun"),
-            (factor, self.cable, "on the fibre, both ways"),
-            (factor, self.waiting, "during tx_window"),
-            (factor, self.interfaces, "during interface_delay"),
-            (factor, self.response, "until the peer has stopped"),
+            (1.0, self.crossing_frame.0, "the frame that crosses the threshold"),
+            (1.0, self.peer_frame.0, "the last frame that the peer begins"),
+            (factor, self.own_frame.0, "a frame that the port has begun"),
+            (factor, self.pause.0, "the pause frame"),
+            (factor, self.cable.0, "on the fibre, both ways"),
+            (factor, self.waiting.0, "during tx_window"),
+            (factor, self.interfaces.0, "during interface_delay"),
+            (factor, self.response.0, "until the peer has stopped"),
         ];
         for (factor, bytes, what) in terms {
-            writeln!(f, "  {:>14} x {factor:<6} {what}", grouped(bytes.0))?;
+            writeln!(f, "  {:>14} x {factor:<6} {what}", grouped(bytes))?;
         }
         write!(f, "  {:>14} bytes in all", grouped(self.total().0))
     }
@@ -143,6 +167,7 @@ mod tests {
             rate: BitRate::gigabits(100),
             distance: Distance(80_000),
             max_frame: Bytes(9_100),
+            longest_sent: Bytes(9_100),
             tx_window: Interval::ZERO,
             interface_delay: Interval::ZERO,
             cell_occupancy: 1.125,
@@ -152,9 +177,10 @@ mod tests {
     #[test]
     fn eighty_kilometres_at_100g_need_11_4_megabytes() {
         let sum = HeadroomSum::new(&terms());
-        assert_eq!(sum.cable, Bytes(10_101_011), "10,101,010.1, rounded up");
-        assert_eq!(sum.response, Bytes(25_216));
-        assert_eq!(sum.total(), Bytes(9_120 + 11_402_243));
+        assert_eq!(sum.cable, WireBytes(10_101_011), "10,101,010.1, rounded up");
+        assert_eq!(sum.response, WireBytes(25_216));
+        assert_eq!(sum.on_the_wire(), WireBytes(9_124 + 84 + 10_101_011 + 25_216));
+        assert_eq!(sum.total(), Bytes(2 * 9_120 + 11_402_365));
     }
 
     #[test]
@@ -165,7 +191,7 @@ mod tests {
             ..terms()
         };
         let sum = HeadroomSum::new(&slow);
-        assert_eq!((sum.waiting, sum.interfaces), (Bytes(25_000), Bytes(12_500)));
+        assert_eq!((sum.waiting, sum.interfaces), (WireBytes(25_000), WireBytes(12_500)));
     }
 
     #[test]
@@ -183,6 +209,7 @@ mod tests {
             tx_window: Interval(u64::MAX),
             interface_delay: Interval(u64::MAX),
             max_frame: Bytes(u64::MAX),
+            longest_sent: Bytes(u64::MAX - 24),
             cell_occupancy: 4.0,
         };
         assert_eq!(HeadroomSum::new(&extreme).total(), Bytes::MAX);
@@ -191,13 +218,15 @@ mod tests {
     #[test]
     fn the_sum_is_shown_term_by_term() {
         let expected = "
-           9,120 x 1      a frame that the peer has begun
-           9,100 x 1.125  a frame that the port has begun
+           9,120 x 1      the frame that crosses the threshold
+           9,120 x 1      the last frame that the peer begins
+           9,124 x 1.125  a frame that the port has begun
+              84 x 1.125  the pause frame
       10,101,011 x 1.125  on the fibre, both ways
                0 x 1.125  during tx_window
                0 x 1.125  during interface_delay
           25,216 x 1.125  until the peer has stopped
-      11,411,363 bytes in all";
+      11,420,605 bytes in all";
         assert_eq!(format!("\n{}", HeadroomSum::new(&terms())), expected);
     }
 }

@@ -58,6 +58,7 @@ impl Link {
             rate: port.rate,
             distance: self.distance?,
             max_frame: port.max_frame,
+            longest_sent: port.longest_sent(),
             tx_window: port.tx_window,
             interface_delay: self.interface_delay,
             cell_occupancy,

@@ -79,9 +79,9 @@ fn the_long_haul_file_gets_the_headroom_that_its_comment_adds_up() {
     let gateway = gateway("longhaul-80km.toml");
     let long = gateway.port("lh0").unwrap();
     let group = *gateway.program.port(long).groups[roce()].lossless().unwrap();
-    assert_eq!(group.headroom, Bytes(11_453_587));
+    assert_eq!(group.headroom, Bytes(11_462_845));
     let text = fs::read_to_string(shipped().join("longhaul-80km.toml")).unwrap();
-    assert!(text.contains("11,453,587 bytes in all"));
+    assert!(text.contains("11,462,845 bytes in all"));
 }
 
 fn bifrost(gateway: &Gateway, port: &str) -> Bifrost {
@@ -169,7 +169,7 @@ fn a_relay_holds_what_arrives_in_a_round_trip_and_the_same_once_more() {
     let relay = |port: usize| settings.ports[port].flow_control.relay().map(|it| it.from);
     assert_eq!((relay(0), relay(1)), (Some(PortId(1)), Some(PortId(0))));
     // As in longhaul-80km.toml.
-    let round_trip = Bytes(11_453_587);
+    let round_trip = Bytes(11_462_845);
     let group = settings.ports[1].groups[roce()].lossless().unwrap();
     assert_eq!(group.xoff, Threshold::Static(round_trip));
     assert_eq!(group.reserved, round_trip - settings.ports[1].max_frame, "all but the last frame");

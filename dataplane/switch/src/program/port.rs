@@ -4,12 +4,14 @@ use super::{
     Bifrost, Classification, FastCnp, FlowControl, FlowSettings, Lscc, Orientation, Remap, SlowQueues,
     Supplement, Themis, Watchdog,
 };
+use crate::frame::ControlFrame;
 use crate::link_agent::LinkAgent;
 use crate::link_delay::LinkDelay;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
 use wire::ethernet::MacAddress;
+use wire::lldp::LONGEST_EMITTED;
 
 /// One port: its ingress groups and its egress queues.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +71,13 @@ pub struct PortSettings {
 impl PortSettings {
     /// Longest frame that a port can be set to pass, in bytes without FCS.
     pub const LARGEST_FRAME: Bytes = Bytes(9_216);
+
+    /// Longest frame that the port can have begun to send when something is due there, in bytes without FCS: data, a message
+    /// of a scheme, or an announcement of its link agent.
+    pub fn longest_sent(&self) -> Bytes {
+        let announcement = if self.link_agent.is_some() { LONGEST_EMITTED } else { 0 };
+        self.max_frame.max(Bytes(announcement.max(ControlFrame::CAPACITY) as u64))
+    }
 
     /// The most by which a weighted queue can get ahead of another of the same weight while both hold frames: what a visit
     /// of the scheduler grants, a frame left over from the visit before, and a frame of the other that did not fit its own.

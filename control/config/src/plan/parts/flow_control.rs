@@ -2,7 +2,7 @@
 
 use switch::flow_control::cbfc::settings::Cbfc;
 use switch::program::{Bifrost, FlowControl, PortSettings};
-use units::{Bytes, Cells, Distance, Interval, WireBytes};
+use units::{Cells, Distance, Interval, WireBytes};
 
 use crate::flow_control::bifrost::{most_held, overrun};
 use crate::headroom::{HeadroomSum, grouped, response_quanta};
@@ -11,8 +11,6 @@ use crate::plan::built::{Built, distance, fixed, group};
 use crate::plan::step::{Part, Quantity, Step, sum};
 use crate::round_trip::peer_goes_on;
 use crate::thresholds::least_xon;
-
-const HEADROOM_SOURCE: &str = "SONiC buffer_headroom, after IEEE 802.1Q annex N";
 
 /// The headroom of lh0, where headroom bounds it; `None` for schemes that bound arrivals themselves.
 pub(in crate::plan) fn headroom(built: &Built) -> Option<Part> {
@@ -29,17 +27,23 @@ pub(in crate::plan) fn headroom(built: &Built) -> Option<Part> {
 /// The terms of the headroom of a port on its link.
 pub(super) fn headroom_terms(port: &PortSettings, link: &Link, sum_of: &HeadroomSum) -> Vec<Step> {
     let rate = port.rate;
-    let HeadroomSum { peer_frame, cable, waiting, interfaces, response, .. } = *sum_of;
-    let bytes = |bytes: Bytes| Quantity::Bytes(bytes.0);
+    let HeadroomSum { crossing_frame, own_frame, pause, cable, waiting, interfaces, response, .. } = *sum_of;
+    let bytes = |bytes: WireBytes| Quantity::Bytes(bytes.0);
     let during = |time| format!("{rate} x {time} / 8");
-    let source = HEADROOM_SOURCE;
     vec![
         Step::new(
-            "peer_frame",
+            "frame_cells",
             "frame in whole cells of 16 B, and one",
             grouped(port.max_frame.0),
-            bytes(peer_frame),
-            source,
+            Quantity::Bytes(crossing_frame.0),
+            "the frame that crosses XOFF; the last one that the peer begins",
+        ),
+        Step::new(
+            "sent",
+            "the longest frame and a pause of 60 B, each with preamble, FCS and gap",
+            format!("{} + 24 + 60 + 24", grouped(port.longest_sent().0)),
+            bytes(own_frame + pause),
+            "IEEE 802.3: no frame is interrupted",
         ),
         Step::new(
             "cable",
@@ -50,7 +54,7 @@ pub(super) fn headroom_terms(port: &PortSettings, link: &Link, sum_of: &Headroom
                 grouped(Distance::FIBRE_SPEED / 1_000)
             ),
             bytes(cable),
-            source,
+            "IEEE 802.1Q annex N",
         ),
         Step::new(
             "waiting",
@@ -78,14 +82,14 @@ pub(super) fn headroom_terms(port: &PortSettings, link: &Link, sum_of: &Headroom
 
 /// The headroom itself.
 pub(super) fn whole(terms: &HeadroomSum) -> Step {
-    let HeadroomSum { peer_frame, own_frame, cable, waiting, interfaces, response, cell_occupancy } = *terms;
-    let scaled = sum(&[own_frame, cable, waiting, interfaces, response].map(|it| it.0));
+    let HeadroomSum { crossing_frame, own_frame, pause, cable, waiting, interfaces, response, .. } = *terms;
+    let scaled = sum(&[own_frame + pause, cable, waiting, interfaces, response].map(|it| it.0));
     Step::new(
         "headroom",
-        "peer_frame + cells x (frame + cable + waiting + interfaces + response)",
-        format!("{} + {cell_occupancy} x ({scaled})", grouped(peer_frame.0)),
+        "2 x frame_cells + cells x (sent + cable + waiting + interfaces + response)",
+        format!("2 x {} + {} x ({scaled})", grouped(crossing_frame.0), terms.cell_occupancy),
         Quantity::Bytes(terms.total().0),
-        HEADROOM_SOURCE,
+        "docs/configuration.md, Headroom",
     )
 }
 
