@@ -53,6 +53,8 @@ struct Entry {
 #[derive(Debug, Serialize, Deserialize)]
 struct Edition {
     number: u32,
+    /// The pages as they were told, where `seen` has them.
+    told: Box<[Message]>,
     /// Fillings of this table so far: places of earlier ones are free.
     filling: u32,
     /// The pages that are there.
@@ -69,6 +71,7 @@ impl Edition {
         let none = Entry { bits: 0, family: 0, length: 0, port: 0, filling: 0 };
         Self {
             number: 0,
+            told: vec![Message::new(0, 0, 1, &[]); PAGES.into()].into(),
             filling: 1,
             seen: 0,
             entries: 0,
@@ -89,15 +92,24 @@ impl Edition {
         }
     }
 
-    /// Adds a page. Returns whether it was the last one that was missing.
+    /// What it was told in the place of `page`, if anything.
+    fn told(&self, page: &Message) -> Option<&Message> {
+        let bit = 1_u128.checked_shl(page.page.into()).unwrap_or(0);
+        self.told.get(usize::from(page.page)).filter(|_| self.seen & bit != 0)
+    }
+
+    /// Adds a page. Returns whether it was the last one that was missing. One that contradicts what is there begins anew.
     fn add(&mut self, hash: &KeyedHash, page: &Message) -> bool {
-        if self.number != page.edition || self.seen == 0 {
+        let told = self.told(page);
+        if self.number != page.edition || self.seen == 0 || told.is_some_and(|told| told != page) {
             self.restart(page.edition);
         }
         let all = u128::MAX >> (128 - u32::from(page.pages).clamp(1, 128));
-        let bit = 1_u128.checked_shl(page.page.into()).unwrap_or(0);
-        if self.seen & bit == 0 {
-            self.seen |= bit;
+        if self.told(page).is_none()
+            && let Some(place) = self.told.get_mut(usize::from(page.page))
+        {
+            *place = *page;
+            self.seen |= 1 << page.page;
             page.destinations().iter().for_each(|it| self.insert(hash, it));
         }
         self.seen & all == all
@@ -218,10 +230,12 @@ impl Directory {
     }
 
     /// Takes a page, while so many frames wait in the `first` queue of each priority. Pages of another edition are ignored
-    /// until the last one is in force.
+    /// until the last one is in force. So is a page of the edition in force, unless it contradicts that: one of both is
+    /// forged, and the list that goes on being told replaces it.
     pub fn take(&mut self, page: &Message, first: &[u64; Priority::COUNT]) {
         self.pages += 1;
-        if self.emptied.is_some() || (self.editions > 0 && page.edition == self.current.number) {
+        let is_contradicted = self.next.seen != 0 && self.next.number == page.edition;
+        if self.emptied.is_some() || (self.current.told(page) == Some(page) && !is_contradicted) {
             return;
         }
         if self.next.add(&self.hash, page) {
@@ -377,6 +391,28 @@ mod tests {
             assert_eq!(directory.counters().destinations, known);
         }
         assert_eq!(port(&directory, "10.9.0.1"), 0, "a page of another edition");
+    }
+
+    #[test]
+    fn a_forged_page_of_an_edition_is_replaced_by_the_next_round_of_true_ones() {
+        let pages = ["10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16"];
+        let page =
+            |number: u8, port| Message::new(1, number, 3, &[destination(pages[usize::from(number)], port)]);
+        // Before its edition is complete, and with the edition in force; with fewer pages, so that it is one by itself.
+        for before in 0..=6 {
+            for forged in [page(1, 9), page(2, 9), Message::new(1, 0, 1, &[destination("0.0.0.0/0", 9)])] {
+                let mut directory = directory();
+                let mut take = |page: &Message| {
+                    directory.take(page, &[0; 8]);
+                    directory.note_waiting(NONE);
+                };
+                (0..before).for_each(|number| take(&page(number % 3, 1)));
+                take(&forged);
+                (0..6).for_each(|number| take(&page(number % 3, 1)));
+                let ports = ["10.0.0.1", "10.1.0.1", "10.2.0.1", "11.0.0.1"].map(|it| port(&directory, it));
+                assert_eq!(ports, [1, 1, 1, 0], "{before} true pages before {forged:?}");
+            }
+        }
     }
 
     #[test]
