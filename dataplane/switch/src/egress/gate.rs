@@ -237,6 +237,9 @@ fn shapes(settings: &PortSettings) -> bool {
 }
 
 #[cfg(test)]
+mod progress;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::program::{QueueSettings, RateLimit};

@@ -46,7 +46,7 @@ impl Upstream {
         queues: impl Iterator<Item = Priority> + Clone,
     ) -> Option<Box<Self>> {
         let upstream = match settings {
-            FlowControl::BifrostX(slots) => Self::BifrostX(bifrostx::Upstream::new(&slots, rate)),
+            FlowControl::BifrostX(slots) => Self::BifrostX(bifrostx::Upstream::new(&slots, rate, lossless)),
             FlowControl::Cbfc(cbfc) => Self::Cbfc(cbfc::Upstream::new(cbfc, max_frame, lossless)),
             FlowControl::PortGrants(it) => {
                 Self::PortGrants(port_grants::Upstream::new(&it, rate, lossless, queues))
@@ -66,7 +66,7 @@ impl Upstream {
         queues: impl Iterator<Item = Priority>,
     ) -> bool {
         match (self, settings) {
-            (Self::BifrostX(it), FlowControl::BifrostX(slots)) => it.configure(&slots, rate),
+            (Self::BifrostX(it), FlowControl::BifrostX(slots)) => it.configure(&slots, rate, lossless),
             (Self::Cbfc(it), FlowControl::Cbfc(cbfc)) => it.configure(cbfc, max_frame, lossless),
             (Self::PortGrants(it), FlowControl::PortGrants(new)) => {
                 return it.configure(&new, rate, lossless, queues);
@@ -139,7 +139,7 @@ impl Upstream {
     pub fn receive(&mut self, now: Nanos, message: &Message, session: u32, outgoing: &Outgoing) -> bool {
         match (self, message) {
             (Self::BifrostX(it), Message::Slot(slot)) => it.receive(now, slot, outgoing.waiting),
-            (Self::Cbfc(it), Message::Credit(credit)) => it.receive(credit, session, &outgoing.sent),
+            (Self::Cbfc(it), Message::Credit(credit)) => it.receive(now, credit, session, &outgoing.sent),
             (Self::PortGrants(it), Message::FarPort(grants)) => it.receive(now, grants),
             (Self::PortGrants(it), Message::Behind(page)) => {
                 it.take_page(page, &outgoing.in_first);

@@ -15,6 +15,8 @@ pub(in crate::flow_control) const REPEAT: Interval = Interval::from_millis(10);
 pub(super) struct Peer {
     heard_at: Option<Nanos>,
     /// Whether it follows the grants of this port, as its last message said.
+    says_so: bool,
+    /// Whether its last two messages said so. One forged message ends the pauses for nobody.
     follows: bool,
     /// Whether its last message limits this port.
     grants: bool,
@@ -24,7 +26,8 @@ impl Peer {
     /// Notes a message. Returns whether it changes what this port has to say.
     pub fn hear(&mut self, now: Nanos, message: &Head) -> bool {
         let before = (self.is_heard(now), self.follows, self.grants);
-        (self.heard_at, self.follows) = (Some(now), message.follows);
+        let said_so = core::mem::replace(&mut self.says_so, message.follows);
+        (self.heard_at, self.follows) = (Some(now), message.follows && said_so && before.0);
         self.grants = message.kind != Kind::Pauses;
         before != (true, self.follows, self.grants)
     }

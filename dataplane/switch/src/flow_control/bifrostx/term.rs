@@ -10,13 +10,13 @@ use wire::grants::slot::{Head, Kind};
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::flow_control) struct Term {
     /// The time from the end of a slot until its first granted byte arrives.
-    pub round_trip: Interval,
+    round_trip: Interval,
     /// The limit of the port, according to the last message.
     pub kind: Kind,
     /// The end of the slot for which the grant is good. A port that was freed is limited again when the grant for
-    /// its first frame is due; never before it sends one.
+    /// its first frame is due. A limit never outlasts [`Term::silent_at`]: what it closes is looked at again then.
     good_until: Nanos,
-    /// The slot of the last message.
+    /// The slot of the last message, as long as the round trip at most.
     slot: Interval,
     /// The first and the last frame of those that were sent without a pause for a round trip between them.
     sent: Option<(Nanos, Nanos)>,
@@ -57,6 +57,14 @@ impl Term {
         }
     }
 
+    /// Applies another round trip; the limit in force stays.
+    pub fn configure(&mut self, round_trip: Interval) {
+        self.round_trip = round_trip;
+        if self.kind != Kind::Pauses {
+            self.hold_until(self.good_until);
+        }
+    }
+
     /// Whether the grant is over at `now`.
     #[inline]
     pub fn is_over(&self, now: Nanos) -> bool {
@@ -83,13 +91,22 @@ impl Term {
         (self.kind, self.good_until) = (Kind::Pauses, Nanos::NEVER);
     }
 
+    /// Lets the limit in force hold until `until`, or until the peer counts as silent.
+    fn hold_until(&mut self, until: Nanos) {
+        self.good_until = until.min(self.silent_at());
+    }
+
     /// Takes a message, unless it is old. A grant may come a little before the last slot is over. The new slot then
     /// begins where that one ends.
+    ///
+    /// Its slot is cut to the round trip of this port. Neither end may have a longer one, and both have the same link: their
+    /// slots may differ by that much, and their round trips by the reaction times that they count with. A slot that is cut
+    /// delays data and leaks none.
     pub fn begin(&mut self, now: Nanos, head: &Head) -> Option<Beginning> {
-        if !self.numbers.take(head.sequence) {
+        if !self.numbers.take(now, head.sequence) {
             return None;
         }
-        (self.heard_at, self.slot) = (now, head.slot);
+        (self.heard_at, self.slot) = (now, head.slot.min(self.round_trip));
         Some(match head.kind {
             Kind::Pauses => {
                 self.obey_pauses();
@@ -99,13 +116,13 @@ impl Term {
                 self.kind = Kind::Free;
                 let unknown = self.sent.filter(|(_, last)| now < *last + self.answer());
                 let due = unknown.map(|(first, _)| (first + self.answer()).max(now + self.slot));
-                self.good_until = due.unwrap_or(Nanos::NEVER);
+                self.hold_until(due.unwrap_or(Nanos::NEVER));
                 Beginning::Free { anew: unknown.is_none() }
             }
             Kind::Grant => {
                 let followed = core::mem::replace(&mut self.kind, Kind::Grant) == Kind::Grant;
-                let early = followed.then(|| self.good_until.since(now).min(most_early(head.slot)));
-                self.good_until = now + early.unwrap_or(Interval::ZERO) + head.slot;
+                let early = followed.then(|| self.good_until.since(now).min(most_early(self.slot)));
+                self.hold_until(now + early.unwrap_or(Interval::ZERO) + self.slot);
                 Beginning::Slot { early }
             }
         })
@@ -119,7 +136,7 @@ impl Term {
             _ => {
                 self.sent = Some((now, now));
                 if self.kind == Kind::Free {
-                    self.good_until = now + self.answer();
+                    self.hold_until(now + self.answer());
                 }
             }
         }

@@ -24,9 +24,12 @@ pub struct UpstreamCounters {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Upstream {
     rate: BitRate,
+    /// Priorities that are lossless here. No message limits others.
+    lossless: PrioritySet,
     term: Term,
     /// The priorities that may not send until the next grant.
     closed: PrioritySet,
+    /// The priorities that the last message limits.
     priorities: PrioritySet,
     /// The rest of each priority's grant, in wire bytes; negative if a frame used part of the next grant.
     left: [i64; Priority::COUNT],
@@ -35,13 +38,15 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    /// A port of `rate` that has heard nothing yet. Both directions of its link have the same round trip.
-    pub fn new(settings: &Bifrost, rate: BitRate) -> Self {
+    /// A port of `rate` with these `lossless` priorities that has heard nothing yet. Both directions of its link have the
+    /// same round trip.
+    pub fn new(settings: &Bifrost, rate: BitRate, lossless: PrioritySet) -> Self {
         Self {
             rate,
+            lossless,
             term: Term::new(settings.round_trip, settings.slot),
             closed: PrioritySet::EMPTY,
-            priorities: PrioritySet::ALL,
+            priorities: lossless,
             left: [0; Priority::COUNT],
             dealt: WireBytes(0),
             declined: WireBytes(0),
@@ -49,8 +54,11 @@ impl Upstream {
     }
 
     /// Applies new settings; the grant in force stays.
-    pub fn configure(&mut self, settings: &Bifrost, rate: BitRate) {
-        (self.term.round_trip, self.rate) = (settings.round_trip, rate);
+    pub fn configure(&mut self, settings: &Bifrost, rate: BitRate, lossless: PrioritySet) {
+        self.term.configure(settings.round_trip);
+        (self.rate, self.lossless) = (rate, lossless);
+        self.priorities = self.priorities.intersection(lossless);
+        self.closed = self.closed.intersection(lossless);
     }
 
     /// The priorities that may not send at `now`.
@@ -99,7 +107,7 @@ impl Upstream {
     /// Takes a message, while `waiting` bytes on the wire wait at each priority. Returns whether it was a new one.
     pub fn receive(&mut self, now: Nanos, message: &Message, waiting: [WireBytes; Priority::COUNT]) -> bool {
         let Some(beginning) = self.term.begin(now, &message.head) else { return false };
-        self.priorities = message.head.priorities;
+        self.priorities = message.head.priorities.intersection(self.lossless);
         self.closed = PrioritySet::EMPTY;
         if let Beginning::Slot { early } = beginning {
             if early.is_none() {

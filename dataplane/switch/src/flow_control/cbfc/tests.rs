@@ -187,20 +187,20 @@ fn nothing_is_sent_without_a_limit_for_this_session_and_no_frame_beyond_it() {
         message.limit[P3.index()] = ((10_240 + 2 * FRAME) / 64) as u32;
         message
     };
-    assert!(upstream.receive(&limit(0, 1), 0, &sent));
+    assert!(upstream.receive(Nanos(0), &limit(0, 1), 0, &sent));
     assert_eq!(upstream.closed(), LOSSLESS, "neither end has a session");
-    assert!(upstream.receive(&limit(6, 2), 5, &sent));
+    assert!(upstream.receive(Nanos(0), &limit(6, 2), 5, &sent));
     assert_eq!(upstream.closed(), LOSSLESS, "for the session before");
-    assert!(upstream.receive(&limit(5, 3), 5, &sent));
+    assert!(upstream.receive(Nanos(0), &limit(5, 3), 5, &sent));
     assert_eq!(upstream.closed(), PrioritySet::EMPTY.with(P4));
     upstream.spend(P3, WireBytes(FRAME));
     assert_eq!(upstream.closed(), PrioritySet::EMPTY.with(P4));
     upstream.spend(P3, WireBytes(65));
     assert_eq!(upstream.closed(), LOSSLESS, "the longest frame no longer fits");
-    assert!(!upstream.receive(&limit(5, 3), 5, &sent), "heard before");
+    assert!(!upstream.receive(Nanos(0), &limit(5, 3), 5, &sent), "heard before");
     assert_eq!(upstream.numbers().ignored, 1);
     let restarted = Message { session: 8, ..limit(5, 1) };
-    assert!(upstream.receive(&restarted, 5, &sent), "its numbers begin anew");
+    assert!(upstream.receive(Nanos(0), &restarted, 5, &sent), "its numbers begin anew");
     assert_eq!(upstream.closed(), PrioritySet::EMPTY.with(P4));
 }
 
@@ -255,7 +255,7 @@ impl Pair {
             self.messages.push_back((self.now + ONE_WAY, message));
         }
         while let Some((_, message)) = self.messages.pop_front_if(|(at, _)| *at <= self.now) {
-            self.upstream.receive(&message, 7, &[WireBytes(self.sent); Priority::COUNT]);
+            self.upstream.receive(self.now, &message, 7, &[WireBytes(self.sent); Priority::COUNT]);
         }
         if self.backlog > 0 && !self.upstream.closed().contains(P3) {
             (self.backlog, self.sent) = (self.backlog - 1, self.sent + FRAME);

@@ -3,7 +3,7 @@
 use super::settings::Cbfc;
 use crate::flow_control::sequence::Sequence;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Priority, PrioritySet, WireBytes};
+use units::{Bytes, Nanos, Priority, PrioritySet, WireBytes};
 use wire::grants::credit::Message;
 
 /// The upstream side of one port.
@@ -64,13 +64,19 @@ impl Upstream {
         message.counter == self.settings.counter
     }
 
-    /// Takes a message with limits for a port in `session` that has `sent` so much in it. Returns whether it was a new
-    /// one.
-    pub fn receive(&mut self, message: &Message, session: u32, sent: &[WireBytes; Priority::COUNT]) -> bool {
+    /// Takes a message that comes at `now`, with limits for a port in `session` that has `sent` so much in it. Returns
+    /// whether it was a new one.
+    pub fn receive(
+        &mut self,
+        now: Nanos,
+        message: &Message,
+        session: u32,
+        sent: &[WireBytes; Priority::COUNT],
+    ) -> bool {
         if core::mem::replace(&mut self.peer, message.session) != message.session {
             self.numbers.restart();
         }
-        if !self.numbers.take(message.sequence) {
+        if !self.numbers.take(now, message.sequence) {
             return false;
         }
         let holds = message.echo == session && session != 0;

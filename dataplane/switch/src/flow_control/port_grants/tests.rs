@@ -458,6 +458,18 @@ fn what_the_near_end_was_not_granted_for_a_far_port_waits_and_leaves_the_others_
     assert!(!near.closed(Nanos(1)).contains(QueueId::from_low_bits(0)), "lossy frames need no grant");
 }
 
+#[test]
+fn a_peer_that_frees_the_port_for_nothing_and_falls_silent_frees_it_all_the_same() {
+    let mut near = near(2);
+    let head = Head { slot: Interval(u32::MAX.into()), ..head(Kind::Free, 1, WireBytes(0)) };
+    near.receive(Nanos(0), &grants::Message { head, count: 14, each: [WireBytes(0); grants::MOST] });
+    let queue = QueueId::from_low_bits(8);
+    let until = near.closed_until(queue).expect("it may send nothing for a far port");
+    assert!(near.closed(until - Interval(1)).contains(queue));
+    assert!(!near.closed(until).contains(queue));
+    assert_eq!((near.closed_until(queue), near.counters().silences), (None, 1));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 

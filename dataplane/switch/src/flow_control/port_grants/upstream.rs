@@ -98,7 +98,8 @@ impl Upstream {
         lossless: PrioritySet,
         queues: impl Iterator<Item = Priority>,
     ) -> bool {
-        (self.term.round_trip, self.rate) = (settings.slots.round_trip, rate);
+        self.term.configure(settings.slots.round_trip);
+        self.rate = rate;
         self.lossless == lossless && self.layout == Layout::new(settings, lossless, queues)
     }
 
@@ -175,7 +176,8 @@ impl Upstream {
     /// Takes grants. Returns whether they are new.
     pub fn receive(&mut self, now: Nanos, message: &far_port::Message) -> bool {
         let Some(beginning) = self.term.begin(now, &message.head) else { return false };
-        let limited = message.head.priorities.iter().map(|priority| self.by_priority[priority.index()]);
+        let priorities = message.head.priorities.intersection(self.lossless);
+        let limited = priorities.iter().map(|priority| self.by_priority[priority.index()]);
         self.limited = limited.fold(QueueSet::EMPTY, QueueSet::union);
         let each = self.take_totals(message);
         match beginning {
