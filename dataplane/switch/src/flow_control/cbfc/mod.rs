@@ -125,17 +125,22 @@ impl Credits {
 
     /// Takes the totals of the other end. A device may send a message ahead of data that was handed to it before. So
     /// what is missing of the totals of the message before is lost, and what is missing of these may still come.
+    ///
+    /// No more than the buffer can be missing, because nobody may send more. Totals that claim more raise no limit and count
+    /// as no repair: the next ones are taken as they are.
     pub fn hear(&mut self, now: Nanos, message: &Message, look: Look<'_>) {
         let is_known = self.peer == message.session;
         let before = core::mem::replace(&mut self.heard, message.sent);
         let mut leaked = 0_u64;
         for priority in self.priorities.iter() {
             let (index, total) = (priority.index(), self.total(look, priority));
-            let missing = if is_known { before[index].0.wrapping_sub(total) as i64 } else { 0 };
+            let missing = before[index].0.wrapping_sub(total) as i64;
             let ahead = message.sent[index].0.wrapping_sub(total) as i64;
-            let change = if is_known && ahead > 0 { missing.max(0) } else { ahead };
+            let lost = missing.max(0);
+            let is_credible = is_known && ahead > 0 && lost.unsigned_abs() <= self.settings.buffer.0;
+            let change = if is_credible { lost } else { ahead };
             self.offsets[index] = self.offsets[index].wrapping_add_signed(change);
-            leaked = leaked.saturating_add(missing.max(0) as u64);
+            leaked += if is_credible { lost.unsigned_abs() } else { 0 };
         }
         self.report.repaired.0 = self.report.repaired.0.saturating_add(leaked);
         self.peer = message.session;

@@ -146,7 +146,36 @@ fn forged_totals_overflow_nothing() {
         port.hear(Nanos(0), 7, sent);
         port.call(Nanos(0));
     }
-    assert!(port.credits.report(Sequence::default()).repaired > WireBytes(0));
+    assert_eq!(port.credits.report(Sequence::default()).repaired, WireBytes(0), "no buffer holds so much");
+}
+
+/// One of the totals is forged; those of the true messages around it are all that was sent.
+#[test]
+fn a_forged_total_is_forgotten_after_two_true_ones_and_counts_as_no_more_than_the_buffer() {
+    const TRUE: u64 = 1 << 40;
+    const BUFFER: u64 = 64_000;
+    for forged in [0, 1, TRUE - BUFFER, TRUE - 1, TRUE + 1, TRUE + BUFFER, TRUE + BUFFER + 1, u64::MAX] {
+        let mut port = Downstream::new(settings(BUFFER));
+        port.hear(Nanos(0), 7, TRUE);
+        port.hear(Nanos(1), 7, forged);
+        port.hear(Nanos(2), 7, TRUE);
+        port.hear(Nanos(3), 7, TRUE);
+        let limit = port.call(Nanos(3)).map(|it| it.limit[P3.index()]);
+        let expected = Counter::Wide.of(TRUE + BUFFER);
+        assert!(limit.is_none_or(|it| it == expected), "{forged}: {limit:?} instead of {expected}");
+        let repaired = port.credits.report(Sequence::default()).repaired.0;
+        assert!(repaired <= 2 * BUFFER, "{forged}: {repaired} at both priorities");
+    }
+}
+
+#[test]
+fn a_total_beyond_what_the_other_end_may_send_raises_no_limit() {
+    let mut port = Downstream::new(settings(64_000));
+    port.hear(Nanos(0), 7, 0);
+    port.call(Nanos(0));
+    port.hear(Nanos(1), 7, 1 << 40);
+    let message = port.call(port.credits.deadline()).expect("a message is due");
+    assert_eq!(u64::from(message.limit[P3.index()]) * 64, 64_000);
 }
 
 #[test]
