@@ -1,20 +1,27 @@
 //! Limits for callers of the gateway: their number, time and request size.
 //!
-//! A caller is idle while it sends no request or does not read its answer. At the connection limit, the
-//! longest-connected idle caller is disconnected to make room for the next one.
+//! A caller is idle while it sends no request or does not read its answer. At the connection limit, the caller that has
+//! been idle longest is disconnected to make room for the next one. Each has a moment before that, or callers that connect
+//! again and again would disconnect one that is about to ask, or whose answer is being written.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{Shutdown, shutdown};
 
 /// [`Limits::answer`] of all callers: less than the timeout of `longspan show`.
 pub const ANSWER: Duration = Duration::from_secs(9);
+
+/// The time in which an idle caller is not disconnected: longer than a busy machine keeps a process from running, and short
+/// enough for many callers to take turns.
+const MOMENT: Duration = Duration::from_millis(100);
+/// The time between two looks for room while all idle callers have their moment.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// The pause after a failed accept, mostly for lack of file descriptors: the system does not notify when
 /// there are free ones again.
@@ -49,24 +56,35 @@ pub struct Door<S> {
 #[derive(Debug)]
 pub struct Caller<S> {
     stream: S,
-    stage: AtomicU8,
+    stage: Mutex<Stage>,
 }
 
 /// Which of gateway and caller waits for the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 enum Stage {
-    /// The gateway waits for the caller to send its request or to read its answer.
-    KeepsUsWaiting,
+    /// The gateway has waited for the first request of the caller since then.
+    Asks(Instant),
     /// The caller waits for the gateway.
     WaitsForUs,
+    /// The gateway has waited since then for the caller to read its answer, or to send another request.
+    Reads(Instant),
     /// The caller was evicted.
     Evicted,
 }
 
+/// Whether there is room for a caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Free,
+    /// A caller has its moment, or its thread has something to do first.
+    Soon,
+    /// All callers wait for the gateway.
+    None,
+}
+
 impl<S: AsFd> Caller<S> {
     fn new(stream: S) -> Self {
-        Self { stream, stage: AtomicU8::new(Stage::KeepsUsWaiting as u8) }
+        Self { stream, stage: Mutex::new(Stage::Asks(Instant::now())) }
     }
 
     /// The connection.
@@ -79,25 +97,47 @@ impl<S: AsFd> Caller<S> {
     /// # Errors
     /// [`io::ErrorKind::ConnectionAborted`] where it had to leave.
     pub fn while_it_waits<T>(&self, work: impl FnOnce() -> T) -> io::Result<T> {
-        if !self.step(Stage::KeepsUsWaiting, Stage::WaitsForUs) {
-            return Err(io::ErrorKind::ConnectionAborted.into());
-        }
+        self.change(|stage| (stage != Stage::Evicted).then_some(Stage::WaitsForUs))
+            .ok_or(io::ErrorKind::ConnectionAborted)?;
         let result = work();
-        self.step(Stage::WaitsForUs, Stage::KeepsUsWaiting);
+        self.change(|_| Some(Stage::Reads(Instant::now())));
         Ok(result)
     }
 
-    /// Evicts the caller if it is idle: hangs up, so that its thread's next use of the connection ends.
-    fn evict(&self) -> bool {
-        let evicted = self.step(Stage::KeepsUsWaiting, Stage::Evicted);
+    fn stage(&self) -> Stage {
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When it became idle; `None` if it is not.
+    fn idle_since(&self) -> Option<Instant> {
+        match self.stage() {
+            // Its thread has not seen the request yet.
+            Stage::Asks(_) if self.has_said_something() => None,
+            Stage::Asks(since) | Stage::Reads(since) => Some(since),
+            Stage::WaitsForUs | Stage::Evicted => None,
+        }
+    }
+
+    /// Whether there is something to read, or it has hung up.
+    fn has_said_something(&self) -> bool {
+        let mut polled = [PollFd::new(&self.stream, PollFlags::IN)];
+        poll(&mut polled, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Evicts the caller if it is still idle since then: hangs up, so that its thread's next use of the connection ends.
+    fn evict(&self, since: Instant) -> bool {
+        let idle = [Stage::Asks(since), Stage::Reads(since)];
+        let evicted = self.change(|stage| idle.contains(&stage).then_some(Stage::Evicted)).is_some();
         if evicted && let Err(error) = shutdown(&self.stream, Shutdown::Both) {
             tracing::debug!("an evicted connection was already closed: {error}");
         }
         evicted
     }
 
-    fn step(&self, from: Stage, to: Stage) -> bool {
-        self.stage.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    /// Changes the stage to what `next` returns, if anything.
+    fn change(&self, next: impl FnOnce(Stage) -> Option<Stage>) -> Option<()> {
+        let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        next(*stage).map(|next| *stage = next)
     }
 }
 
@@ -117,34 +157,45 @@ impl<S: AsFd + Send + Sync + 'static> Door<S> {
     ) {
         for stream in arrivals {
             match stream {
-                Ok(stream) if self.has_room() => self.admit(stream, serve.clone()),
+                Ok(stream) if self.waits_for_room() => self.admit(stream, serve.clone(), &turn_away),
                 Ok(stream) => turn_away(&stream),
                 Err(_) => thread::sleep(RECOVERY),
             }
         }
     }
 
-    fn admit(&mut self, stream: S, serve: impl FnOnce(&Caller<S>) -> io::Result<()> + Send + 'static) {
+    fn admit(
+        &mut self,
+        stream: S,
+        serve: impl FnOnce(&Caller<S>) -> io::Result<()> + Send + 'static,
+        turn_away: impl Fn(&S),
+    ) {
         let name = self.name;
         let caller = Arc::new(Caller::new(stream));
-        let place = Arc::downgrade(&caller);
+        let (place, theirs) = (Arc::downgrade(&caller), caller.clone());
         let answer = move || {
-            if let Err(error) = serve(&caller) {
+            if let Err(error) = serve(&theirs) {
                 tracing::debug!("{name}: connection lost: {error}");
             }
         };
         match thread::Builder::new().name("caller".into()).spawn(answer) {
             Ok(thread) => self.inside.push((place, thread)),
-            Err(error) => tracing::warn!("{name}: cannot start a thread for a connection: {error}"),
+            Err(error) => {
+                tracing::warn!("{name}: cannot start a thread for a connection: {error}");
+                turn_away(caller.stream());
+            }
         }
     }
 
-    /// Whether there is room, if need be by eviction. Logs the first refusal, and then each time the count
+    /// Waits until there is room, or nobody is idle. Logs the first refusal, and then each time the count
     /// has doubled, so that nobody can fill the log.
-    fn has_room(&mut self) -> bool {
-        self.inside.retain(|(_, thread)| !thread.is_finished());
-        if self.inside.len() < self.at_once || self.make_room() {
-            return true;
+    fn waits_for_room(&mut self) -> bool {
+        loop {
+            match self.room(Instant::now()) {
+                Room::Free => return true,
+                Room::Soon => thread::sleep(LOOK),
+                Room::None => break,
+            }
         }
         self.turned_away += 1;
         if self.turned_away.is_power_of_two() {
@@ -154,19 +205,35 @@ impl<S: AsFd + Send + Sync + 'static> Door<S> {
         false
     }
 
-    /// Evicts the longest-connected idle caller.
-    fn make_room(&mut self) -> bool {
-        let evict = |(place, _): &(Weak<Caller<S>>, _)| place.upgrade().is_none_or(|caller| caller.evict());
-        let Some(oldest) = self.inside.iter().position(evict) else { return false };
+    /// Whether there is room, if need be by eviction of the caller that has been idle longest.
+    fn room(&mut self, now: Instant) -> Room {
+        self.inside.retain(|(_, thread)| !thread.is_finished());
+        if self.inside.len() < self.at_once {
+            return Room::Free;
+        }
+        let callers: Vec<_> = self.inside.iter().map(|(place, _)| place.upgrade()).collect();
+        let waits = |it: &Caller<S>| it.stage() == Stage::WaitsForUs;
+        if callers.iter().all(|it| it.as_deref().is_some_and(waits)) {
+            return Room::None;
+        }
+        let idle = callers.iter().enumerate();
+        let idle = idle.filter_map(|(index, it)| Some((it.as_ref()?.idle_since()?, index)));
+        let Some((since, oldest)) = idle.min() else { return Room::Soon };
+        let is_over = now.saturating_duration_since(since) >= MOMENT;
+        if !is_over || !callers[oldest].as_ref().is_some_and(|it| it.evict(since)) {
+            return Room::Soon;
+        }
+        // The thread closes the connection.
+        drop(callers);
         let (_, thread) = self.inside.remove(oldest);
-        // The connection is closed, so the thread ends at once. The panic hook has reported any panic.
+        // It ends at once. The panic hook has reported any panic.
         let _ = thread.join();
         self.evicted += 1;
         if self.evicted.is_power_of_two() {
             let Self { name, evicted, .. } = self;
             tracing::warn!("{name}: connection limit reached; {evicted} idle connections closed so far");
         }
-        true
+        Room::Free
     }
 }
 
@@ -258,13 +325,20 @@ mod tests {
         })
     }
 
-    /// Admits a caller if there is room. Returns the far end of its connection, and the gate that it waits
-    /// for after its request.
+    /// Admits a caller if there is room once all have had their moment. Returns the far end of its connection, and the gate
+    /// that it waits for after its request.
     fn let_in(door: &mut Door<UnixStream>, asked: &Sender<()>) -> Option<(UnixStream, Sender<()>)> {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (gate, shut) = channel();
         let asked = asked.clone();
-        door.has_room().then(|| door.admit(ours, move |caller| serve(caller, &shut, &asked)))?;
+        let room = loop {
+            match door.room(Instant::now() + MOMENT) {
+                Room::Soon => thread::yield_now(),
+                room => break room,
+            }
+        };
+        let serve = move |caller: &Caller<UnixStream>| serve(caller, &shut, &asked);
+        (room == Room::Free).then(|| door.admit(ours, serve, |_| panic!("it has a thread")))?;
         Some((theirs, gate))
     }
 
@@ -300,8 +374,8 @@ mod tests {
         assert!(is_over(&silent) && !is_over(&waits), "the older one is served");
         other.write_all(b"a").unwrap();
         has_asked.recv().unwrap();
-        assert!(let_in(&mut door, &asked).is_none() && let_in(&mut door, &asked).is_none());
-        assert_eq!((door.evicted, door.turned_away), (1, 2));
+        assert!(let_in(&mut door, &asked).is_none() && !door.waits_for_room());
+        assert_eq!((door.evicted, door.turned_away), (1, 1));
         drop(gate);
         while !is_over(&waits) {
             thread::yield_now();
@@ -311,10 +385,44 @@ mod tests {
     }
 
     #[test]
+    fn whoever_has_just_come_has_a_moment_to_ask() {
+        let (asked, _has_asked) = channel();
+        let mut door = Door::new("test", 1);
+        let came = Instant::now();
+        let (silent, _) = let_in(&mut door, &asked).unwrap();
+        assert_eq!(door.room(came), Room::Soon);
+        assert!(!is_over(&silent));
+        assert_eq!(door.room(Instant::now() + MOMENT), Room::Free);
+        assert!(is_over(&silent));
+    }
+
+    #[test]
+    fn a_request_that_its_thread_has_not_read_yet_keeps_its_place() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let caller = Caller::new(ours);
+        assert!(caller.idle_since().is_some());
+        theirs.write_all(b"a").unwrap();
+        assert!(caller.idle_since().is_none(), "the gateway keeps it waiting");
+        caller.while_it_waits(|| ()).unwrap();
+        assert!(caller.idle_since().is_some(), "what follows the request is none");
+    }
+
+    #[test]
+    fn whoever_has_waited_for_an_answer_has_a_moment_to_read_it() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let caller = Caller::new(ours);
+        let came = caller.idle_since().unwrap();
+        let answered = caller.while_it_waits(Instant::now).unwrap();
+        assert!(caller.idle_since().unwrap() >= answered);
+        assert!(!caller.evict(came) && caller.while_it_waits(|| ()).is_ok());
+    }
+
+    #[test]
     fn one_that_had_to_leave_is_not_served() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
         let caller = Caller::new(ours);
-        assert!(caller.evict() && !caller.evict());
+        let since = caller.idle_since().unwrap();
+        assert!(caller.evict(since) && !caller.evict(since));
         let error = caller.while_it_waits(|| panic!("its request reaches nobody")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted);
     }

@@ -78,10 +78,13 @@ fn converse(caller: &Caller<TcpStream>, events: &Sender<Event>, limits: Limits) 
     let head = read_to(b"\r\n\r\n", limits.request_bytes, &mut Until::new(stream, limits.patience));
     let answer = match head {
         Ok(head) => caller.while_it_waits(|| respond(&head, events, limits.answer))?,
-        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            Answer::plain(431, "the request is too long\n")
-        }
-        Err(error) => return Err(error),
+        Err(error) => match error.kind() {
+            io::ErrorKind::FileTooLarge => Answer::plain(431, "the request is too long\n"),
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+                Answer::plain(408, "the request did not come in time\n")
+            }
+            _ => return Err(error),
+        },
     };
     deliver(stream, &answer, limits)
 }
@@ -110,6 +113,7 @@ impl Answer {
             400 => "Bad Request",
             404 => "Not Found",
             405 => "Method Not Allowed",
+            408 => "Request Timeout",
             431 => "Request Header Fields Too Large",
             _ => "Service Unavailable",
         };
@@ -161,6 +165,8 @@ fn scrape(events: &Sender<Event>, patience: Duration) -> Answer {
 mod tests {
     use super::*;
     use rustix::net::sockopt::tcp_user_timeout;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::{Receiver, channel};
 
     /// Long enough for any reader that sends a request.
@@ -246,7 +252,37 @@ mod tests {
     #[test]
     fn a_silent_reader_is_disconnected_after_the_limit() {
         let (address, _events) = serving(Limits { patience: Duration::from_millis(1), ..LIMITS });
-        assert_eq!(answer_to(connect(address), b"GET /metr"), "", "it ends without an answer");
+        let answer = answer_to(connect(address), b"");
+        assert!(answer.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{answer}");
+    }
+
+    /// More than the limit of them connect again as soon as they are disconnected.
+    #[test]
+    fn no_scrape_gets_an_empty_answer_beside_silent_readers_that_come_back() {
+        let (address, events) = serving(PATIENT);
+        drop(events);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let silent = [(); LIMITS.at_once + 2].map(|()| {
+            let is_over = is_over.clone();
+            thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    // The connection may end with a reset.
+                    let _ = connect(address).read(&mut [0]);
+                }
+            })
+        });
+        let scrape = || answer_to(connect(address), b"GET /metrics HTTP/1.1\r\n\r\n");
+        let answers = thread::scope(|scope| {
+            let readers = [(); 4].map(|()| scope.spawn(|| [(); 15].map(|()| scrape())));
+            readers.map(|reader| reader.join().unwrap()).concat()
+        });
+        assert_eq!(answers.len(), 60);
+        for answer in answers {
+            assert!(answer.ends_with("the gateway did not answer in time\n"), "{answer:?}");
+        }
+        is_over.store(true, Ordering::Relaxed);
+        // Their connections end with those of others, or with the limit.
+        drop(silent);
     }
 
     #[test]

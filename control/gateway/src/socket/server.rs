@@ -106,10 +106,11 @@ fn converse(caller: &Caller<UnixStream>, events: &Sender<Event>, limits: Limits)
             // No answer means that the gateway is ending.
             None => return Ok(()),
         },
-        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            Answer::Line(Response::InvalidRequest("the request is too long".into()))
-        }
-        Err(error) => return Err(error),
+        Err(error) => Answer::Line(Response::InvalidRequest(match error.kind() {
+            io::ErrorKind::FileTooLarge => "the request is too long".into(),
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "the request did not come in time".into(),
+            _ => return Err(error),
+        })),
     };
     let write = |lines: &[u8]| Until::new(stream, limits.patience).write_all(lines);
     let say = |response: &Response| say(Until::new(stream, limits.patience), response);
@@ -276,9 +277,9 @@ mod tests {
         let (sender, _events) = channel();
         let limits = Limits { patience: Duration::from_millis(1), ..LIMITS };
         let _server = Server::start_with(limits, &path, PRIVATE, sender).unwrap();
-        let mut answer = Vec::new();
-        UnixStream::connect(&path).unwrap().read_to_end(&mut answer).unwrap();
-        assert_eq!(answer, b"", "the connection ends");
+        let mut answer = String::new();
+        UnixStream::connect(&path).unwrap().read_to_string(&mut answer).unwrap();
+        assert!(answer.contains("the request did not come in time"), "{answer}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
     scrape.py
 
 Counters must never fall while a gateway runs. The last line of its output is JSON: the number of answers,
-how often nobody listened, and the faults of answers."""
+how often nobody listened or an answer had no end, and the faults of answers."""
 
 import json
 import signal
@@ -16,6 +16,8 @@ ADDRESS = ("127.0.0.1", 9464)
 BETWEEN_SCRAPES = 0.1
 PATIENCE = 20
 START = "longspan_start_time_seconds"
+GOOD = "HTTP/1.1 200 OK"
+END = "# EOF\n"
 
 stopping = False
 
@@ -38,10 +40,8 @@ def samples(text):
 
 
 def complaint(text, before, now):
-    if not text.startswith("HTTP/1.1 200 OK"):
-        return text.split("\r\n", 1)[0] or "an empty answer"
-    if not text.endswith("# EOF\n"):
-        return "an answer without its end"
+    if not text.startswith(GOOD):
+        return text.split("\r\n", 1)[0]
     if before.get(START) != now.get(START):
         return None
     for name, value in before.items():
@@ -60,6 +60,9 @@ def main():
             text = scrape()
         except OSError:
             # Nobody listens.
+            text = ""
+        if not text or (text.startswith(GOOD) and not text.endswith(END)):
+            # Also where a gateway is killed that has read the request: the kernel ends its answer, as for one that is whole.
             told["refused"] += 1
         else:
             now = samples(text)
