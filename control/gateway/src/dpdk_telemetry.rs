@@ -2,13 +2,14 @@
 //!
 //! The protocol is that of DPDK 22.11 (How-to guides, "DPDK Telemetry User Guide"; `lib/telemetry/telemetry.c`). The server
 //! greets a client with a JSON object; the client sends a command, and gets a JSON object whose key is the command. The
-//! socket has the name that DPDK would give to its own, which therefore gets the suffix `:1`. Commands that are not ours go
-//! there, so that a client finds both at one place.
+//! socket has the name that DPDK would give to its own, which therefore gets the suffix `:1`. Those of DPDK's commands that are
+//! safe go there, so that a client finds both at one place.
 //!
 //! Registering commands with DPDK's library would not do: its answers cannot nest, have 256 entries at most and no
 //! fractions, and ten silent clients keep all others from its socket.
 
 mod messages;
+mod passed;
 mod upstream;
 
 use std::collections::BTreeSet;
@@ -27,7 +28,8 @@ use crate::callers::{ANSWER, Caller, Door, Limits};
 use crate::event::{Event, snapshot};
 use crate::socket_file::{Access, SocketFile, SocketFileError};
 use messages::{Messages, Waits};
-use upstream::{Passage, SUFFIX, Upstream, UpstreamError};
+use passed::{NotPassed, is_passed};
+use upstream::{Passage, SUFFIX, Upstream};
 
 /// The name of the socket.
 const NAME: &str = "dpdk_telemetry.v2";
@@ -36,6 +38,8 @@ const LIMITS: Limits =
     Limits { at_once: 8, patience: Duration::from_secs(600), request_bytes: 1_024, answer: ANSWER };
 /// The time for a client to make room for an answer.
 const UNREAD: Duration = Duration::from_secs(2);
+/// The commands of the protocol itself.
+const GENERAL: [&str; 3] = ["/", "/help", "/info"];
 /// The longest answer. A client learns it from the greeting.
 const ANSWER_BYTES: usize = 256 << 10;
 
@@ -51,7 +55,7 @@ enum Refusal {
     #[error("{0}")]
     Command(#[from] CommandError),
     #[error("{0}")]
-    Dpdk(#[from] UpstreamError),
+    NotPassed(#[from] NotPassed),
     #[error("a command has UTF-8 and up to {} bytes", LIMITS.request_bytes)]
     NoCommand,
     #[error("the gateway did not answer in time")]
@@ -167,7 +171,7 @@ impl Desk {
             ("/info", _) => Ok(about()),
             ("/help", Some(help)) => self.help(command.parameters.unwrap_or_default(), &help),
             (name, _) if name.starts_with(commands::PREFIX) => self.figures(command),
-            _ => match self.upstream.ask(message) {
+            _ => match self.pass_on(command) {
                 Ok(answer) => return answer,
                 Err(error) => Err(error.into()),
             },
@@ -175,11 +179,20 @@ impl Desk {
         reply(command.name, answer)
     }
 
+    /// DPDK's answer to a command of its own.
+    fn pass_on(&self, command: Command<'_>) -> Result<Vec<u8>, NotPassed> {
+        let message = passed::message(command, |list| self.upstream.listed(list))?;
+        Ok(self.upstream.ask(message.as_bytes())?)
+    }
+
     /// All commands, in order.
     fn list(&self) -> Result<Value, Refusal> {
         let snapshot = snapshot(&self.events, self.patience).ok_or(Refusal::Late)?;
-        let general = ["/", "/help", "/info"].map(str::to_owned);
-        let names = commands::commands(&snapshot).into_iter().chain(general).chain(self.upstream.commands());
+        let general = GENERAL.map(str::to_owned);
+        // Only what DPDK has, and nothing while it does not answer.
+        let of_dpdk =
+            self.upstream.listed("/").unwrap_or_default().into_iter().filter(|name| is_passed(name));
+        let names = commands::commands(&snapshot).into_iter().chain(general).chain(of_dpdk);
         Ok(names.collect::<BTreeSet<_>>().into_iter().collect())
     }
 

@@ -174,6 +174,110 @@ fn commands_of_dpdk_are_in_the_list_and_get_dpdks_answers() {
 }
 
 #[test]
+fn no_command_reaches_dpdk_with_a_parameter_that_it_does_not_list() {
+    let (directory, telemetry) = answering();
+    let _passage = telemetry.pass();
+    let (asked, questions) = channel();
+    dpdk_that(&directory, std::process::id(), move |command| {
+        asked.send(String::from_utf8(command.to_vec()).unwrap()).unwrap();
+        r#"{"/eal/heap_list":[0],"/eal/memzone_list":[0,7],"/ethdev/list":[0,10],"/mempool/list":["data, 1"]}"#
+    });
+    let client = Client::new(&directory);
+    let long = "9".repeat(900);
+    let hostile = [
+        "",
+        ",",
+        ",,,,,,,,",
+        ",-1",
+        ",1",
+        ",2",
+        ",99999",
+        ",4294967296",
+        ",18446744073709551616",
+        ",0x0",
+        ",00",
+    ];
+    let hostile = hostile
+        .into_iter()
+        .chain([", 0", ",0 ", ",0,0", ",0,", ",+0", ",0.0", ",text", ",\0", ",0\0", ",data", ",%s%n"]);
+    let hostile: Vec<_> =
+        hostile.map(str::to_owned).chain([format!(",{long}"), format!(",0{}", ",".repeat(900))]).collect();
+    let takes_one =
+        ["/eal/heap_info", "/eal/memzone_info", "/ethdev/info", "/ethdev/link_status", "/ethdev/stats"];
+    for name in takes_one.into_iter().chain(["/ethdev/xstats", "/mempool/info"]) {
+        for parameter in &hostile {
+            let answer = client.ask(&format!("{name}{parameter}"));
+            assert!(answer[name].is_null() && answer["error"].is_string(), "{name}{parameter}: {answer}");
+        }
+    }
+    for name in [
+        "/eal/app_params",
+        "/eal/heap_list",
+        "/eal/memzone_list",
+        "/eal/params",
+        "/ethdev/list",
+        "/mempool/list",
+    ] {
+        let answer = client.ask(&format!("{name},-1"));
+        assert_eq!(answer["error"], format!("{name} takes no parameters"));
+    }
+    let lists = ["/eal/heap_list", "/eal/memzone_list", "/ethdev/list", "/mempool/list"];
+    assert!(questions.try_iter().all(|question| lists.contains(&&*question)), "only lists were asked for");
+    for safe in [
+        "/eal/heap_info,0",
+        "/eal/memzone_info,7",
+        "/ethdev/xstats,10",
+        "/mempool/info,data, 1",
+        "/eal/params",
+    ] {
+        assert!(client.ask(safe).get("error").is_none());
+        assert_eq!(questions.try_iter().last().as_deref(), Some(safe));
+    }
+}
+
+#[test]
+fn a_command_of_dpdk_that_no_list_has_is_refused_and_not_named() {
+    let (directory, telemetry) = answering();
+    let _passage = telemetry.pass();
+    let (asked, questions) = channel();
+    dpdk_that(&directory, std::process::id(), move |command| {
+        asked.send(String::from_utf8(command.to_vec()).unwrap()).unwrap();
+        r#"{"/":["/","/ethdev/list","/ethdev/dump_priv","/cnxk/nix/info"],"/help":{}}"#
+    });
+    let client = Client::new(&directory);
+    let names = [
+        "/ethdev/dump_priv",
+        "/ethdev/module_eeprom",
+        "/cnxk/nix/info",
+        "/eal",
+        "",
+        "ethdev/list",
+        "/ethdev/list\0",
+    ];
+    for name in names {
+        // DPDK skips commas at the beginning.
+        for (message, name) in
+            [(format!("{name},"), name), (format!("{name},0"), name), (format!(",{name},0"), "")]
+        {
+            let answer = client.ask(&message);
+            assert!(
+                answer[name].is_null() && answer["error"].as_str().unwrap().contains("has no command"),
+                "{answer}"
+            );
+        }
+    }
+    assert!(client.ask("/help,/ethdev/dump_priv")["error"].as_str().unwrap().contains("has no command"));
+    assert!(questions.try_recv().is_err(), "DPDK was not asked");
+    let list = client.ask("/");
+    assert!(list["/"].as_array().unwrap().contains(&"/ethdev/list".into()), "{list}");
+    assert!(!list.to_string().contains("dump_priv") && !list.to_string().contains("cnxk"), "{list}");
+    for help in ["/help", "/help,/ethdev/list", "/help,/"] {
+        assert!(client.ask(help)["/help"].is_object());
+        assert_eq!(questions.try_iter().last().as_deref(), Some(help));
+    }
+}
+
+#[test]
 fn another_process_in_the_place_of_dpdk_is_not_believed() {
     let (directory, telemetry) = answering();
     let _passage = telemetry.pass();
@@ -209,9 +313,9 @@ fn a_gateway_that_ends_refuses_commands_at_once() {
 fn dpdk_is_asked_only_while_its_devices_are_open() {
     let (directory, telemetry) = answering();
     let (asked, questions) = channel();
-    dpdk_that(&directory, std::process::id(), move |_| {
+    dpdk_that(&directory, std::process::id(), move |command| {
         asked.send(()).unwrap();
-        r#"{"/ethdev/stats":{}}"#
+        if command == b"/ethdev/list" { r#"{"/ethdev/list":[0]}"# } else { r#"{"/ethdev/stats":{}}"# }
     });
     let client = Client::new(&directory);
     let expect_refusal = || {
@@ -223,7 +327,7 @@ fn dpdk_is_asked_only_while_its_devices_are_open() {
     expect_refusal();
     let passage = telemetry.pass();
     assert_eq!(client.ask("/ethdev/stats,0"), json!({ "/ethdev/stats": {} }));
-    questions.recv().unwrap();
+    assert_eq!(questions.try_iter().count(), 2, "for its devices, and for the first of them");
     drop(passage);
     expect_refusal();
 }

@@ -17,7 +17,7 @@ use super::messages::{Messages, Waits, connect_to};
 
 /// The suffix that DPDK adds to the name of its socket if the first name is taken.
 pub const SUFFIX: &str = ":1";
-/// The time limits of DPDK. A module of a network card is read slowly.
+/// The time limits of DPDK. A device may answer slowly.
 pub const WAITS: Waits = Waits { receive: Duration::from_secs(4), send: Duration::from_secs(2) };
 /// The longest answer, and greeting: `MAX_OUTPUT_LEN` of DPDK 22.11 is 16 KiB.
 const ANSWER_BYTES: usize = 64 << 10;
@@ -110,11 +110,14 @@ impl Upstream {
         if is_ours(&greeting) { Ok(socket) } else { Err(UpstreamError::Foreign) }
     }
 
-    /// The names of DPDK's commands; none if it does not answer.
-    pub fn commands(&self) -> Vec<String> {
-        let answer = self.ask(b"/").ok().and_then(|answer| serde_json::from_slice::<Value>(&answer).ok());
-        let names = answer.as_ref().and_then(|answer| answer["/"].as_array());
-        names.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    /// The entries, as texts, that DPDK's command called `list` lists.
+    ///
+    /// # Errors
+    /// [`UpstreamError`] where there is no answer.
+    pub fn listed(&self, list: &str) -> Result<Vec<String>, UpstreamError> {
+        let answer: Value = serde_json::from_slice(&self.ask(list.as_bytes())?).unwrap_or_default();
+        let text = |entry: &Value| entry.as_str().map_or_else(|| entry.to_string(), str::to_owned);
+        Ok(answer[list].as_array().into_iter().flatten().map(text).collect())
     }
 }
 

@@ -17,21 +17,29 @@ use std::process::{Command, Stdio};
 pub fn tests() -> Vec<Trial> {
     vec![
         on_the_wire("dpdks_own_client_reads_the_gateway_and_dpdk", own_client),
+        on_the_wire("no_command_of_dpdk_ends_the_gateway", hostile_parameters),
         on_the_wire("clients_that_ask_dpdk_for_closing_devices_are_refused", ask_until_the_end),
     ]
 }
 
 /// The answers of the gateway to these commands, by `dpdk-telemetry.py`.
 fn ask<const N: usize>(gateway: &Gateway, commands: [&str; N]) -> [Value; N] {
+    let answers = ask_all(gateway, &commands.map(str::to_owned));
+    answers.try_into().unwrap_or_else(|other| panic!("an answer for each of {commands:?}, and not {other:?}"))
+}
+
+/// The same, for any number of commands.
+fn ask_all(gateway: &Gateway, commands: &[String]) -> Vec<Value> {
     let mut command = Command::new("dpdk-telemetry.py");
     command.args(["-f", gateway.file_prefix()]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut client = command.spawn().unwrap();
-    let lines = commands.map(|command| format!("{command}\n")).concat();
+    let lines: String = commands.iter().map(|command| format!("{command}\n")).collect();
     client.stdin.take().expect("it has a pipe").write_all(lines.as_bytes()).unwrap();
     let output = client.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let answers: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    answers.try_into().unwrap_or_else(|other| panic!("an answer for each of {commands:?}, and not {other:?}"))
+    assert_eq!(answers.len(), commands.len(), "each has an answer: {answers:?}");
+    answers
 }
 
 /// A gateway with a DPDK telemetry socket, and a host at each port.
@@ -71,6 +79,41 @@ fn own_client(lab: &Lab) {
     assert!(left.is_empty(), "both sockets go: {left:?}");
     // Its user could not remove it.
     fs::remove_dir(directory).unwrap();
+}
+
+fn hostile_parameters(lab: &Lab) {
+    let pair = observed(lab);
+    let [list] = ask(&pair.gateway, ["/"]);
+    let names: Vec<_> =
+        list["/"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect();
+    let of_dpdk = names.iter().filter(|name| !name.starts_with("/longspan/"));
+    let long = ["9", ","].map(|one| one.repeat(900));
+    let hostile = ["", ",", ",-1", ",32", ",99999", ",4294967295", ",0x7fffffff", ",text", ",0,0", ",%s%n"]
+        .map(str::to_owned);
+    let hostile: Vec<_> = hostile.into_iter().chain(long.map(|long| format!(",{long}"))).collect();
+    let commands: Vec<_> =
+        of_dpdk.flat_map(|name| hostile.iter().map(move |it| format!("{name}{it}"))).collect();
+    assert!(commands.len() > 100, "{names:?}");
+    ask_all(&pair.gateway, &commands);
+    // Whatever DPDK lists, it explains.
+    let lists = [
+        ("/ethdev/list", "/ethdev/xstats"),
+        ("/mempool/list", "/mempool/info"),
+        ("/eal/heap_list", "/eal/heap_info"),
+        ("/eal/memzone_list", "/eal/memzone_info"),
+    ];
+    for (list, name) in lists {
+        let [listed] = ask(&pair.gateway, [list]);
+        let text = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned);
+        let listed: Vec<_> =
+            listed[list].as_array().unwrap().iter().map(|one| format!("{name},{}", text(one))).collect();
+        assert!(!listed.is_empty(), "{list}");
+        for answer in ask_all(&pair.gateway, &listed) {
+            assert!(answer[name].is_object(), "{answer}");
+        }
+    }
+    let ended = pair.gateway.end();
+    assert!(ended.status.success(), "{}: {}", ended.status, ended.stderr);
 }
 
 fn ask_until_the_end(lab: &Lab) {
