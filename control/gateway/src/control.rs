@@ -4,7 +4,7 @@
 use core::time::Duration;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use config::Gateway;
@@ -24,6 +24,7 @@ use crate::line::Line;
 use crate::link_agent::LinkAgents;
 use crate::link_delay::{Change, LinkDelays};
 use crate::look::Looks;
+use crate::reload::{Basis, Outcome, Reloads};
 use crate::socket::{Request, Response};
 use crate::{notify, reload};
 
@@ -111,6 +112,8 @@ pub struct Control<L> {
     pub looks: Looks,
     /// When the gateway ends by itself.
     pub ending: Option<Instant>,
+    /// The reloads that go on or are to follow.
+    pub reloading: Reloads,
     /// The counts of reloads.
     pub reloads: ReloadsReport,
     /// Reports the pushes to an OpenTelemetry collector, if there is one.
@@ -151,12 +154,9 @@ impl<L: Line> Control<L> {
                 }
             }
             match self.events.recv_timeout(next_watch.saturating_duration_since(now)) {
-                Ok(Event::Hangup) => drop(self.reload()),
-                Ok(Event::Request(request, answer)) => {
-                    let response = self.respond(request);
-                    // The client may have disconnected.
-                    let _ = answer.send(response);
-                }
+                Ok(Event::Hangup) => self.request_reload(None),
+                Ok(Event::ReloadRead) => self.end_reload(),
+                Ok(Event::Request(request, client)) => self.respond(request, client),
                 Ok(Event::Subscribe(request, answer)) => {
                     let _ = answer.send(self.journal.subscribe(&request));
                 }
@@ -171,52 +171,79 @@ impl<L: Line> Control<L> {
         self.end()
     }
 
-    fn respond(&mut self, request: Request) -> Response {
-        match request {
+    fn respond(&mut self, request: Request, client: Sender<Response>) {
+        let response = match request {
             Request::Show => Response::Shown(Box::new(self.look())),
             Request::ShowAndClear => {
                 let snapshot = self.look();
                 self.crew.clear_watermarks();
                 Response::Shown(Box::new(snapshot))
             }
-            Request::Reload => match self.reload() {
-                Ok(changes) => Response::Reloaded(changes),
-                Err(reasons) => Response::Refused(reasons),
-            },
+            Request::Reload => return self.request_reload(Some(client)),
             Request::Events(_) | Request::Capture(_) => {
                 Response::InvalidRequest("its answer is a stream, which takes a connection of its own".into())
             }
+        };
+        // The client may have disconnected.
+        let _ = client.send(response);
+    }
+
+    /// Begins a reload, unless one goes on; then it follows.
+    fn request_reload(&mut self, client: Option<Sender<Response>>) {
+        self.reloading.request(client);
+        self.begin_reload();
+    }
+
+    fn begin_reload(&mut self) {
+        if !self.reloading.is_due() {
+            return;
+        }
+        notify::reloading();
+        let basis = Basis {
+            path: self.path.clone(),
+            started: self.started_as.clone(),
+            running: self.configured.clone(),
+            seed: self.drawn_seed,
+            hash_key: self.hash_key,
+        };
+        if let Err(error) = self.reloading.begin(basis) {
+            self.conclude_reload(Err(vec![format!("cannot start a thread to read the file: {error}")]));
         }
     }
 
-    /// Reloads the configuration, completely or not at all.
-    fn reload(&mut self) -> Result<Vec<String>, Vec<String>> {
-        notify::reloading();
-        let result =
-            reload::read(&self.path, &self.started_as, &self.configured, self.drawn_seed, self.hash_key).map(
-                |successor| {
-                    for warning in &successor.gateway.warnings {
-                        tracing::warn!("{warning}");
-                    }
-                    self.crew.patience = Duration::from_nanos(successor.gateway.runtime.control.stall.0);
-                    self.configured = successor.gateway;
-                    self.widening = None;
-                    let wider = self.wanted();
-                    self.put_in_force(wider, Reason::Reload);
-                    successor.changes
-                },
-            );
-        let (applied, lines) = (result.is_ok(), result.clone().unwrap_or_else(|reasons| reasons));
-        self.journal.note(unix_time(), None, None, What::Reload { applied, lines });
+    /// Ends the reload whose file was read, and begins the next one if somebody has asked for it.
+    fn end_reload(&mut self) {
+        if let Some(outcome) = self.reloading.outcome() {
+            self.conclude_reload(outcome);
+            self.begin_reload();
+        }
+    }
+
+    /// Puts a configuration in force, completely or not at all.
+    fn conclude_reload(&mut self, outcome: Outcome) {
+        let result = outcome.map(|successor| {
+            for warning in &successor.gateway.warnings {
+                tracing::warn!("{warning}");
+            }
+            self.crew.patience = Duration::from_nanos(successor.gateway.runtime.control.stall.0);
+            self.configured = successor.gateway;
+            self.widening = None;
+            let wider = self.wanted();
+            self.put_in_force(wider, Reason::Reload);
+            successor.changes
+        });
+        let (Ok(lines) | Err(lines)) = &result;
+        let lines = reload::shortened(lines);
+        match &result {
+            Ok(_) if lines.is_empty() => tracing::info!("reloaded: no changes"),
+            Ok(_) => tracing::info!("reloaded: {}", lines.join("; ")),
+            Err(_) => tracing::error!("reload refused: {}", lines.join("; ")),
+        }
+        self.journal.note(unix_time(), None, None, What::Reload { applied: result.is_ok(), lines });
         let count = if result.is_ok() { &mut self.reloads.applied } else { &mut self.reloads.refused };
         *count += 1;
-        match &result {
-            Ok(changes) if changes.is_empty() => tracing::info!("reloaded: no changes"),
-            Ok(changes) => tracing::info!("reloaded: {}", changes.join("; ")),
-            Err(reasons) => tracing::error!("reload refused: {}", reasons.join("; ")),
-        }
+        self.reloading.answer(&result);
         notify::ready(&self.gateway.name);
-        result
     }
 
     /// Makes all workers change to `gateway`, for this `reason`.

@@ -18,6 +18,8 @@ pub enum Event {
     Subscribe(EventsRequest, Sender<Result<Subscription, Response>>),
     /// A client wants copies of frames. The answer is a capture, or a refusal.
     Capture(CaptureRequest, Sender<Result<CaptureSession, Response>>),
+    /// The file of a reload has been read.
+    ReloadRead,
     /// The capture with this number has ended.
     EndCapture(u64),
 }

@@ -39,6 +39,7 @@ use crate::memory::{self, Buffers};
 #[cfg(feature = "otlp")]
 use crate::otlp::Exporter;
 use crate::privileges::{self, Privileges};
+use crate::reload::Reloads;
 use crate::signals::{self, Leftover};
 use crate::socket::Server;
 use crate::socket_file::Access;
@@ -91,7 +92,6 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let passage = sockets.telemetry.as_ref().map(DpdkTelemetry::pass);
     tracing::info!("{}", readiness(&gateway, &lines));
     notify::ready(&gateway.name);
-    let ending = options.duration.map(|duration| Instant::now() + duration);
     let control = Control {
         path: options.path,
         started_as: configured.clone(),
@@ -113,7 +113,8 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         events,
         started: unix_time(),
         tsc_hz: clock.0.ticks_per_second(),
-        ending,
+        ending: options.duration.map(|duration| Instant::now() + duration),
+        reloading: Reloads::new(Arc::new(|path| config::load(path)), sender.clone()),
         reloads: ReloadsReport::default(),
         pushes: sockets.pushes(),
         looks: Looks::new(ports),

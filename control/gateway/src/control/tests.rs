@@ -8,8 +8,10 @@ use super::*;
 use crate::crew::{self, Member};
 use crate::socket::Response;
 use link_delay::PeerDelayLink;
+use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use switch::{ControlFrame, Shard, ShardId};
 use telemetry::{HardwareReport, Period, WireDevice};
@@ -113,6 +115,8 @@ struct Running {
     trap: Arc<AtomicBool>,
     /// Whether its links are up.
     up: Arc<AtomicBool>,
+    /// While it is locked, no file is read.
+    reading: Arc<Mutex<()>>,
     control: JoinHandle<Ended>,
 }
 
@@ -151,6 +155,14 @@ impl Running {
         let names: Vec<_> = gateway.port_names().map(str::to_owned).collect();
         let line = TestLine { up: Arc::new(AtomicBool::new(true)) };
         let up = line.up.clone();
+        let reading = Arc::new(Mutex::new(()));
+        let load = {
+            let reading = reading.clone();
+            move |path: &Path| {
+                let _locked = reading.lock().unwrap();
+                config::load(path)
+            }
+        };
         let control = Control {
             path,
             journal: Journal::new(names.clone(), vec![(0, inlet)], 100),
@@ -173,17 +185,23 @@ impl Running {
             tsc_hz: 1_000_000_000,
             looks: Looks::new(2),
             ending: None,
+            reloading: Reloads::new(Arc::new(load), sender.clone()),
             reloads: ReloadsReport::default(),
             pushes: Box::new(|| None),
         };
         let control = thread::spawn(move || control.run().0);
-        Self { directory, events: sender, trap, up, control }
+        Self { directory, events: sender, trap, up, reading, control }
     }
 
     fn ask(&self, request: Request) -> Response {
+        self.send(request).recv().unwrap()
+    }
+
+    /// Sends a request. Its answer will come.
+    fn send(&self, request: Request) -> Receiver<Response> {
         let (answer, answered) = channel();
         self.events.send(Event::Request(request, answer)).unwrap();
-        answered.recv().unwrap()
+        answered
     }
 
     fn show(&self) -> Snapshot {
@@ -263,9 +281,72 @@ fn a_reload_lists_the_changes_and_an_invalid_file_changes_nothing() {
         "{changed:?}"
     );
     gateway.events.send(Event::Hangup).unwrap();
+    assert!(matches!(gateway.ask(Request::Reload), Response::Reloaded(lines) if lines.is_empty()));
     let snapshot = gateway.show();
     assert!(snapshot.config.contains("rate = \"5G"), "{}", snapshot.config);
-    assert_eq!((snapshot.reloads.applied, snapshot.reloads.refused), (2, 3), "a hangup is a reload, too");
+    assert_eq!((snapshot.reloads.applied, snapshot.reloads.refused), (3, 3), "a hangup is a reload, too");
+    gateway.end();
+}
+
+#[test]
+fn queries_are_answered_while_the_file_of_a_reload_is_read() {
+    let gateway = Running::start(true);
+    let locked = gateway.reading.lock().unwrap();
+    let reloaded = gateway.send(Request::Reload);
+    for _ in 0..3 {
+        assert_eq!(gateway.show().reloads.applied, 0);
+    }
+    assert!(reloaded.try_recv().is_err());
+    drop(locked);
+    assert!(matches!(reloaded.recv().unwrap(), Response::Reloaded(_)));
+    assert_eq!(gateway.show().reloads.applied, 1);
+    gateway.end();
+}
+
+#[test]
+fn reloads_that_are_asked_for_during_another_are_one_that_follows_it() {
+    let gateway = Running::start(true);
+    let locked = gateway.reading.lock().unwrap();
+    let first = gateway.send(Request::Reload);
+    gateway.show();
+    gateway.write(&FILE.replacen("10G", "5G", 1));
+    let others = [(); 20].map(|()| gateway.send(Request::Reload));
+    gateway.events.send(Event::Hangup).unwrap();
+    gateway.show();
+    drop(locked);
+    assert!(matches!(first.recv().unwrap(), Response::Reloaded(lines) if !lines.is_empty()));
+    for other in others {
+        let response = other.recv().unwrap();
+        assert!(matches!(&response, Response::Reloaded(lines) if lines.is_empty()), "{response:?}");
+    }
+    assert_eq!(gateway.show().reloads.applied, 2);
+    gateway.end();
+}
+
+#[test]
+fn a_gateway_that_ends_waits_for_no_reload() {
+    let gateway = Running::start(true);
+    let reading = gateway.reading.clone();
+    let _locked = reading.lock().unwrap();
+    let reloaded = gateway.send(Request::Reload);
+    gateway.end();
+    assert!(reloaded.recv().is_err(), "nobody is answered any more");
+}
+
+#[test]
+fn a_reload_whose_reader_panics_is_refused_and_the_next_one_is_not() {
+    let gateway = Running::start(true);
+    let reading = gateway.reading.clone();
+    thread::spawn(move || {
+        let _locked = reading.lock().unwrap();
+        panic!("the lock is poisoned");
+    })
+    .join()
+    .unwrap_err();
+    let refused = gateway.ask(Request::Reload);
+    assert!(matches!(&refused, Response::Refused(why) if why[0].contains("failed to read")), "{refused:?}");
+    gateway.reading.clear_poison();
+    assert!(matches!(gateway.ask(Request::Reload), Response::Reloaded(_)));
     gateway.end();
 }
 
