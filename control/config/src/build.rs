@@ -129,7 +129,7 @@ impl Names<'_> {
             return u16::try_from(index).ok().map(PortId);
         }
         let names = self.ports.iter().map(PortDecl::name);
-        self.problems.error(place, ProblemKind::undefined("port", name, names));
+        self.problems.error_with(place, || ProblemKind::undefined("port", name, names));
         None
     }
 

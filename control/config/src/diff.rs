@@ -1,6 +1,7 @@
 //! Compares two configurations key by key, and finds the changes that a running gateway cannot make.
 
 use core::fmt;
+use std::collections::BTreeMap;
 
 use units::{Bytes, Cells, PortId};
 
@@ -111,9 +112,13 @@ impl Difference {
 
 fn differences(old: &Gateway, new: &Gateway) -> Vec<Difference> {
     let (old, mut new) = (stated(old), stated(new));
+    let mut places = BTreeMap::new();
+    for (place, it) in new.iter().enumerate() {
+        places.entry(it.path.clone()).or_insert(place);
+    }
     for gone in old {
-        match new.iter_mut().find(|it| it.path == gone.path) {
-            Some(it) => it.old = gone.new,
+        match places.get(&gone.path) {
+            Some(place) => new[*place].old = gone.new,
             None => new.push(Difference { old: gone.new, new: None, ..gone }),
         }
     }

@@ -28,10 +28,10 @@ pub enum ConfigError {
         source: FileError,
     },
     /// The file was read but is not valid. The message has one line per problem, errors and warnings, in the order of
-    /// the file; at least one of them is an error.
+    /// the file, and [`ProblemKind::Stopped`] after the first 100 of either; at least one of them is an error.
     #[error("{}", lines(problems))]
     Invalid {
-        /// All problems.
+        /// The problems.
         problems: Vec<Problem>,
     },
 }
@@ -48,6 +48,18 @@ pub enum Severity {
     /// It cannot run.
     Error,
 }
+
+impl Severity {
+    const fn plural(self) -> &'static str {
+        match self {
+            Self::Warning => "warnings",
+            Self::Error => "errors",
+        }
+    }
+}
+
+/// The most names that an error lists, and compares a misspelt one with.
+const NAMES: usize = 100;
 
 /// An error or a warning, shown as one line: `file:line:column: [warning: ]key: what is wrong; what would be valid`.
 /// A sum follows on further lines.
@@ -111,6 +123,8 @@ pub enum ProblemKind {
     Undefined { what: &'static str, got: String, nearest: Option<String>, valid: Vec<String> },
     #[error("{what} already appears on line {line}")]
     Twice { what: String, line: usize },
+    #[error("stopped after {most} {}", severity.plural())]
+    Stopped { severity: Severity, most: usize },
     #[error(transparent)]
     Program(#[from] ProgramError),
     #[error("applies only with flow_control = {word} on the port; add that key, or remove this table")]
@@ -355,8 +369,11 @@ impl ProblemKind {
         got: &str,
         known: impl Iterator<Item = &'a str> + Clone,
     ) -> Self {
-        let nearest = nearest(got, known.clone());
-        Self::Undefined { what, got: got.into(), nearest, valid: known.map(Into::into).collect() }
+        let nearest = nearest(got, known.clone().take(NAMES));
+        let more = known.clone().skip(NAMES).count();
+        let more = (more > 0).then(|| format!("and {more} more"));
+        let valid = known.take(NAMES).map(Into::into).chain(more).collect();
+        Self::Undefined { what, got: got.into(), nearest, valid }
     }
 
     /// Whether both report the same kind of problem for the same key, perhaps of different switches and ports.

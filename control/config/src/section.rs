@@ -170,9 +170,12 @@ impl<'a, 'i> Section<'a, 'i> {
         for key in self.table.keys() {
             let name = key.get_ref().as_ref();
             if !self.open && !self.asked.contains(&name) {
-                let nearest = nearest(name, self.asked.iter().copied());
-                let kind = ProblemKind::UnknownKey { nearest, valid: self.asked.join(", ") };
-                self.problems.error(&self.place_of(name, key.span().start), kind);
+                self.problems.error_with(&self.place_of(name, key.span().start), || {
+                    ProblemKind::UnknownKey {
+                        nearest: nearest(name, self.asked.iter().copied()),
+                        valid: self.asked.join(", "),
+                    }
+                });
             }
         }
     }

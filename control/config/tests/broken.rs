@@ -63,3 +63,37 @@ fn a_file_that_is_not_there_is_named() {
     assert!(matches!(error, config::ConfigError::Unreadable { .. }));
     assert!(error.to_string().contains("no-such.toml"), "{error}");
 }
+
+#[test]
+fn a_file_with_many_problems_has_the_first_100_of_them() {
+    let port = |name: usize, keys: &str| format!("[[port]]\nname = \"p{name}\"\nrate = \"1G\"\n{keys}\n");
+    let two = port(0, "") + &port(1, "");
+    let addresses = format!("addresses = [{}]", "\"10.0.0.1/24\",".repeat(40_000));
+    let keys: String = (0..40_000).map(|number| format!("unknown{number} = 0\n")).collect();
+    let pairs = format!("[forwarding]\npairs = [{}]\n", "[\"a\",\"b\"],\n".repeat(40_000));
+    let profiles: String =
+        (0..20_000).map(|number| format!("[profile.port.q{number}]\nmtu = 1500\n")).collect();
+    let files = [
+        (port(0, &addresses) + &port(1, ""), "the address 10.0.0.1 already appears on line 4"),
+        (port(0, &keys) + &port(1, ""), "port.unknown0: unknown key"),
+        (two.clone() + &pairs, "there is no port \"a\"; valid names are p0, p1"),
+        (
+            two.clone() + "profile = \"missing\"\n" + &profiles,
+            "there is no port profile \"missing\"; valid names are q0, ",
+        ),
+        (
+            (0..40_000).map(|number| port(number, "")).collect(),
+            "40000 ports are out of range; expected 1 to 64",
+        ),
+        (two + &"x = = 1\n".repeat(10_000), "gw.toml:9:"),
+    ];
+    for (text, first) in files {
+        let error = messages(&text, "gw.toml");
+        let lines: Vec<_> = error.lines().collect();
+        assert!(lines[0].contains(first), "{}", lines[0]);
+        assert!(lines.iter().all(|line| line.len() < 2_000));
+        let count = if ["ports are", "profile"].iter().any(|one| first.contains(one)) { 1 } else { 101 };
+        assert_eq!(lines.len(), count, "{first}");
+        assert_eq!(lines[count - 1] == "gw.toml: stopped after 100 errors", count > 1, "{first}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The whole file of a gateway: `[gateway]`, `[buffer]`, and the tables of the other files.
 
-use units::Bytes;
+use switch::program::ProgramError;
+use units::{Bytes, PortSet};
 
 use crate::keys::forwarding::ForwardingDecl;
 use crate::keys::port::{AllProfiles, PortDecl};
@@ -52,6 +53,11 @@ table! {
 
 impl Document {
     fn check(&self, section: &Section<'_, '_>) {
+        // Before anything is done for each port.
+        if let Some(port) = self.ports().get(PortSet::CAPACITY) {
+            let (count, most) = (self.ports().len(), PortSet::CAPACITY);
+            section.problems.error(&port.place, ProgramError::PortCount { count, most });
+        }
         let names = self.ports().iter().filter_map(|port| port.name.as_ref());
         let names = names.map(|at| (&at.place, format!("a port called \"{}\"", at.value.0)));
         section.problems.refuse_second(names);

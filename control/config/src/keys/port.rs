@@ -209,7 +209,7 @@ fn find<T: Clone>(
     let profile = profiles.as_ref().and_then(|profiles| profiles.get(name));
     if profile.is_none() {
         let known = profiles.iter().flatten().map(|(name, _)| name.as_str());
-        problems.error(place, ProblemKind::undefined(what, name, known));
+        problems.error_with(place, || ProblemKind::undefined(what, name, known));
     }
     profile.cloned()
 }

@@ -36,7 +36,7 @@ use toml::de::DeTable;
 use crate::file::read_text;
 use crate::load;
 use crate::notes::Problems;
-use crate::place::Location;
+use crate::place::{Location, Place};
 use crate::problem::{ConfigError, Problem, Severity};
 use crate::render::in_markdown;
 use crate::section::Section;
@@ -107,7 +107,7 @@ impl ScenarioFile {
         let problems = Problems::new(&file, &text);
         let parts = load::table(&text, &problems).map(|table| {
             let mut section = Section::document(&table, &problems);
-            Parts::read(&mut section, &|offset| Location::new(&file, &text, offset))
+            Parts::read(&mut section, &|offset| problems.locate(&Place { offset, ..Place::default() }))
         });
         let (Parts { variants, claims, quick }, _) = problems.finish(parts)?;
         Ok(Self { name: load::stem(&file), variants, claims, quick, file, text, beside })

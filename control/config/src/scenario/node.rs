@@ -56,7 +56,7 @@ impl NodeDecl {
             let names = || node.ports.iter().map(|port| port.name.as_str());
             for (name, (at, _)) in self.ports() {
                 if !names().any(|it| it == name) {
-                    problems.error(at, ProblemKind::undefined("port", name, names()));
+                    problems.error_with(at, || ProblemKind::undefined("port", name, names()));
                 }
             }
         }

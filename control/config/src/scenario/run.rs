@@ -152,7 +152,8 @@ pub(super) fn claim<'n>(
     let decl: ClaimDecl = Table::read(section);
     for At { value: name, place } in [&decl.of, &decl.against].into_iter().flatten() {
         if known.clone().all(|known| known != name) {
-            section.problems.error(place, ProblemKind::undefined("variant", name, known.clone()));
+            let known = known.clone();
+            section.problems.error_with(place, || ProblemKind::undefined("variant", name, known));
         }
     }
     let stated = decl.tolerance.map(|it| it.value);
