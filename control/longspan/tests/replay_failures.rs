@@ -164,6 +164,25 @@ fn nothing_is_written_over_what_is_read_or_twice() {
 }
 
 #[test]
+fn two_outputs_that_become_one_file_only_when_it_exists_are_refused() {
+    let setting = Setting::new();
+    let input = setting.input();
+    let (missing, link) = (setting.scratch.path("missing.pcap"), setting.scratch.path("dangling"));
+    std::os::unix::fs::symlink("missing.pcap", &link).unwrap();
+    let outs = [format!("dc0={missing}"), format!("lh0={link}")];
+    let told = "is named for both the output of port dc0 and the output of port lh0";
+    setting.refuses(2, &["--in", &input, "--out", &outs[0], "--out", &outs[1]], told);
+    fs::remove_file(&missing).unwrap();
+    let told = "is named for both the report and the events";
+    setting.refuses(2, &["--in", &input, "--report", &missing, "--events", &link], told);
+    // Neither does the directory exist yet.
+    let directory = setting.scratch.path("out");
+    let again = setting.scratch.path("out/../out/dc0.pcap");
+    let told = "is named for both the output of port dc0 and the report";
+    setting.refuses(2, &["--in", &input, "--out-dir", &directory, "--report", &again], told);
+}
+
+#[test]
 fn an_output_that_cannot_be_created_is_refused() {
     let setting = Setting::new();
     let input = setting.input();

@@ -1,7 +1,7 @@
 //! The files that are read and written, so that no output overwrites a needed file.
 
 use crate::failure::Failure;
-use std::fs;
+use std::fs::{self, File, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,14 @@ enum Identity {
 #[derive(Default)]
 pub struct Claims {
     read: Vec<(Identity, String)>,
-    written: Vec<(Identity, String)>,
+    written: Vec<Written>,
+}
+
+/// A file to write.
+struct Written {
+    identity: Identity,
+    path: PathBuf,
+    what: String,
 }
 
 impl Claims {
@@ -45,17 +52,51 @@ impl Claims {
         if let Some((_, other)) = self.read.iter().find(|(read, _)| *read == identity) {
             return Err(Failure::usage(format!("{shown}: {what} would overwrite {other}")));
         }
-        if let Some((_, other)) = self.written.iter().find(|(written, _)| *written == identity) {
-            return Err(Failure::usage(format!("{shown}: is named for both {other} and {what}")));
+        if let Some(other) = self.written.iter().find(|other| other.identity == identity) {
+            return Err(other.and_for(path, what));
         }
-        self.written.push((identity, what.into()));
+        self.written.push(Written { identity, path: path.into(), what: what.into() });
         Ok(())
+    }
+
+    /// Creates all files to write that are missing, and leaves the others as they are.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if two of them turn out to be one file, as a path and a link to a file that was missing do.
+    pub fn create(&self) -> Result<(), Failure> {
+        let mut created: Vec<(Identity, &Written)> = Vec::new();
+        for written in &self.written {
+            let Written { path, what, .. } = written;
+            // What is in it stays until all are known to be different files.
+            let opened = File::options().write(true).create(true).truncate(false).open(path);
+            // Whoever writes the file reports the error.
+            let Ok(about) = opened.and_then(|file| file.metadata()) else { continue };
+            let identity = Identity::of(&about);
+            if let Some((_, other)) = created.iter().find(|(other, _)| *other == identity) {
+                return Err(other.and_for(path, what));
+            }
+            created.push((identity, written));
+        }
+        Ok(())
+    }
+}
+
+impl Written {
+    /// The error for a file that is also to be written at `path`, as `what`.
+    fn and_for(&self, path: &Path, what: &str) -> Failure {
+        Failure::usage(format!("{}: is named for both {} and {what}", path.display(), self.what))
+    }
+}
+
+impl Identity {
+    fn of(metadata: &Metadata) -> Self {
+        Self::Existing(metadata.dev(), metadata.ino())
     }
 }
 
 fn identity(path: &Path) -> Identity {
     if let Ok(metadata) = fs::metadata(path) {
-        return Identity::Existing(metadata.dev(), metadata.ino());
+        return Identity::of(&metadata);
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));

@@ -45,7 +45,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     if destinations.want_series() {
         replay = replay.sample(Sampling { interval: args.sample, rows: args.rows });
     }
-    let outputs = destinations.create()?;
+    let outputs = destinations.create(&claims)?;
     let recorded = args.events.as_ref().map(|path| Recorded::create(path, &gateway)).transpose()?;
     if let Some(recorded) = &recorded {
         replay = replay.record_events(recorded.sink());

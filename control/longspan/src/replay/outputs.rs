@@ -72,12 +72,13 @@ impl Destinations {
     /// Creates all files, even those that are written at the end, so that errors appear before a long replay.
     ///
     /// # Errors
-    /// [`Failure::Start`] and [`Failure::Write`].
-    pub fn create(&self) -> Result<Outputs, Failure> {
+    /// [`Failure::Start`], [`Failure::Write`], and [`Failure::Usage`] if two of `claims` are one file.
+    pub fn create(&self, claims: &Claims) -> Result<Outputs, Failure> {
         let failed = |path: &Path, source| Failure::Write { path: path.into(), source, running: false };
         if let Some(directory) = &self.directory {
             fs::create_dir_all(directory).map_err(|source| failed(directory, source))?;
         }
+        claims.create()?;
         for path in [&self.report, &self.series, &self.plot].into_iter().flatten() {
             File::create(path).map_err(|source| failed(path, source))?;
         }
