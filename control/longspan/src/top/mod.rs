@@ -67,7 +67,7 @@ fn once(args: &TopArgs, socket: &Path, model: &mut Model, theme: Theme) -> Resul
     telemetry::has_port(&second, args.port.as_deref())?;
     model.see(second);
     let width = match size() {
-        Ok((width, _)) if io::stdout().is_terminal() => width,
+        Ok((width, _)) if io::stdout().is_terminal() => width.min(screen::COLUMNS_MAX),
         _ => COLUMNS,
     };
     console::print(&text(model, width, theme))

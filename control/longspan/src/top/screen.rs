@@ -16,6 +16,10 @@ const HEAD: u16 = 4;
 /// The lines below the table: a rule, and a port with its rates and some priorities.
 const DETAIL: u16 = 7;
 
+/// The most columns and rows that are drawn. A terminal has any size that its user gives it, and each cell takes memory.
+pub const COLUMNS_MAX: u16 = 1_000;
+const ROWS_MAX: u16 = 1_000;
+
 /// The keys, the least important last.
 const KEYS: [&str; 7] =
     ["q quit", "? help", "1-8 view", "s sort", "Enter one port", "p pause", "+/- interval"];
@@ -25,6 +29,11 @@ pub fn height(model: &Model, width: u16, theme: Theme) -> u16 {
     let grid = model.grid();
     let below = detail::lines(model, &grid, usize::from(width), theme);
     [HEAD, rows(&grid), below.map_or(0, |lines| wanted(&lines)), 1].into_iter().fold(0, u16::saturating_add)
+}
+
+/// The part of a terminal of this size that is drawn.
+pub fn area(columns: u16, rows: u16) -> Rect {
+    Rect::new(0, 0, columns.min(COLUMNS_MAX), rows.min(ROWS_MAX))
 }
 
 /// The lines of the table, with its headings.

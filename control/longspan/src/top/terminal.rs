@@ -1,10 +1,12 @@
 //! The terminal of the dashboard, which is as it was before once the dashboard ends, however it ends.
 
+use super::screen;
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{self, EnterAlternateScreen, LeaveAlternateScreen};
-use ratatui::{DefaultTerminal, Frame, Terminal, backend::CrosstermBackend};
+use ratatui::layout::Rect;
+use ratatui::{DefaultTerminal, Frame, Terminal, TerminalOptions, Viewport, backend::CrosstermBackend};
 use std::io::{self, stdout};
 use std::mem::ManuallyDrop;
 use std::panic;
@@ -34,7 +36,8 @@ impl Screen {
         let restored = Restored;
         terminal::enable_raw_mode()?;
         execute!(stdout(), EnterAlternateScreen)?;
-        let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        let options = TerminalOptions { viewport: Viewport::Fixed(area()?) };
+        let terminal = Terminal::with_options(CrosstermBackend::new(stdout()), options)?;
         Ok(Self { _restored: restored, terminal: ManuallyDrop::new(terminal) })
     }
 
@@ -43,8 +46,17 @@ impl Screen {
     /// # Errors
     /// The terminal is gone.
     pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        let area = area()?;
+        if self.terminal.get_frame().area() != area {
+            self.terminal.resize(area)?;
+        }
         self.terminal.draw(draw).map(|_| ())
     }
+}
+
+/// The area to draw in.
+fn area() -> io::Result<Rect> {
+    terminal::size().map(|(columns, rows)| screen::area(columns, rows))
 }
 
 /// Restores the terminal when it is dropped.

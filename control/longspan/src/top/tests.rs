@@ -97,6 +97,21 @@ fn a_screen_of_any_size_shows_what_fits() {
 }
 
 #[test]
+fn a_terminal_of_any_size_takes_no_more_than_a_large_screen() {
+    for (columns, rows) in
+        [(0, 0), (0, u16::MAX), (u16::MAX, 0), (1, 1), (32_768, 30), (u16::MAX, 30), (30, u16::MAX)]
+    {
+        let area = screen::area(columns, rows);
+        assert!(area.width <= columns.min(1_000) && area.height <= rows.min(1_000), "{area}");
+        for view in View::ALL {
+            drawn(&model(view), area.width, area.height, RICH);
+        }
+    }
+    assert_eq!(screen::area(u16::MAX, u16::MAX).area(), 1_000_000);
+    assert_eq!((screen::area(80, 24).width, screen::area(80, 24).height), (80, 24));
+}
+
+#[test]
 fn rates_are_of_the_time_between_two_snapshots_by_the_clock_of_the_gateway() {
     let mut model = Model::new(View::Ports, None, Interval::from_secs(1));
     model.see(snapshot());
