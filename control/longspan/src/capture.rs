@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use gateway::socket::{self, CaptureClass, CaptureLine, CaptureRequest, Lines, Request, Response};
 use replay::capture::{CaptureInterface, PcapngWriter};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use telemetry::table::thousands;
@@ -46,17 +47,18 @@ pub fn run(args: &CaptureArgs) -> Result<(), Failure> {
     let writer = PcapngWriter::new(BufWriter::new(sink), application, &interfaces(args), args.snap.into());
     let mut file =
         CaptureOutput { writer: writer.map_err(failed(true))?, frames: 0, last: Nanos::ZERO, lost: vec![] };
-    let ended = match copy(&mut lines, &mut file, &interrupt) {
+    let ended = match copy(&mut lines, &mut file, || interrupt.flow().is_break()) {
         Err(CopyError::File(error)) if to_screen && error.kind() == ErrorKind::BrokenPipe => Ended::Unread,
         Err(CopyError::File(error)) => return Err(failed(true)(error)),
         Err(CopyError::Gateway(failure)) => return Err(failure),
         Ok(ended) => ended,
     };
-    let (frames, lost) = (file.frames, file.lost.iter().sum::<u64>());
+    let summary = file.summary(ended == Ended::AsAsked);
     if ended != Ended::Unread {
-        file.writer.finish(file.last, &file.lost).map_err(failed(true))?;
+        let lost = summary.is_whole.then_some(&*file.lost);
+        file.writer.finish(file.last, lost).map_err(failed(true))?;
     }
-    tell(frames, lost, to_screen)?;
+    tell(&summary, to_screen)?;
     if ended == Ended::CutOff { Err(Failure::CutOff("capture")) } else { Ok(()) }
 }
 
@@ -78,38 +80,63 @@ impl From<Failure> for CopyError {
     }
 }
 
-/// Copies frames until the end. A reader gets them as soon as the gateway has no more of them at once.
+/// Copies frames until the end, or until the gateway has told what is lost after `is_to_end` holds. A reader gets them as soon
+/// as the gateway has no more of them at once.
 fn copy<W: Write>(
     lines: &mut Lines,
     file: &mut CaptureOutput<W>,
-    interrupt: &Interrupt,
+    is_to_end: impl Fn() -> bool,
 ) -> Result<Ended, CopyError> {
-    while interrupt.flow().is_continue() {
+    loop {
+        let is_last = is_to_end();
         if !lines.has_more() {
             file.writer.flush()?;
         }
         match next(lines)? {
             Next::Line(CaptureLine::End) => return Ok(Ended::AsAsked),
-            Next::Line(line) => file.take(line)?,
+            Next::Line(line) => {
+                let is_account = matches!(line, CaptureLine::Lost(_));
+                file.take(line)?;
+                if is_last && is_account {
+                    return Ok(Ended::AsAsked);
+                }
+            }
             Next::Nothing => {}
             Next::Over => return Ok(Ended::CutOff),
         }
     }
-    Ok(Ended::AsAsked)
+}
+
+/// How many frames there are.
+#[derive(Debug, PartialEq, Eq)]
+struct Summary {
+    captured: u64,
+    /// Those that the gateway has told of.
+    lost: u64,
+    /// Whether no more can be lost: the gateway told of them at the end.
+    is_whole: bool,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} frames captured, ", thousands(self.captured))?;
+        match (self.is_whole, self.lost) {
+            (true, lost) => write!(f, "{} lost", thousands(lost)),
+            (false, 0) => f.write_str("an unknown number lost"),
+            (false, lost) => write!(f, "{} lost, and an unknown number after that", thousands(lost)),
+        }
+    }
 }
 
 /// Prints how many frames there are: beside the capture where that is printed.
-fn tell(frames: u64, lost: u64, to_screen: bool) -> Result<(), Failure> {
-    if lost > 0 {
-        console::complain(&format!(
-            "{} matching frames were not captured: the reader was behind",
-            thousands(lost)
-        ));
+fn tell(summary: &Summary, to_screen: bool) -> Result<(), Failure> {
+    if summary.lost > 0 {
+        let lost = thousands(summary.lost);
+        console::complain(&format!("{lost} matching frames were not captured: the reader was behind"));
     }
-    let text = format!("{} frames captured, {} lost", thousands(frames), thousands(lost));
     match to_screen {
-        true => console::complain(&text),
-        false => console::print(&(text + "\n"))?,
+        true => console::complain(&summary.to_string()),
+        false => console::print(&format!("{summary}\n"))?,
     }
     Ok(())
 }
@@ -185,6 +212,10 @@ struct CaptureOutput<W> {
 }
 
 impl<W: Write> CaptureOutput<W> {
+    fn summary(&self, is_whole: bool) -> Summary {
+        Summary { captured: self.frames, lost: self.lost.iter().sum(), is_whole }
+    }
+
     fn take(&mut self, line: CaptureLine) -> io::Result<()> {
         match line {
             CaptureLine::End => Ok(()),
@@ -212,6 +243,49 @@ fn bytes(digits: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    /// What a gateway that says `lines` and hangs up has captured, for a user who ends the capture at once if `is_ended`.
+    fn captured(lines: &[CaptureLine], is_ended: bool) -> (Ended, String) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gw.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        let said = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect::<String>();
+        let gateway = thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            BufReader::new(&stream).read_line(&mut String::new()).unwrap();
+            (&stream).write_all(format!("\"streaming\"\n{said}").as_bytes()).unwrap();
+        });
+        let (_, mut lines) = socket::listen(&path, &Request::Show).unwrap();
+        gateway.join().unwrap();
+        let interface = CaptureInterface { name: "a".into(), description: "b".into(), outbound: false };
+        let writer = PcapngWriter::new(Vec::new(), "test", &[interface.clone(), interface], 100).unwrap();
+        let mut file = CaptureOutput { writer, frames: 0, last: Nanos::ZERO, lost: vec![] };
+        let Ok(ended) = copy(&mut lines, &mut file, || is_ended) else { panic!("it ends") };
+        (ended, file.summary(ended == Ended::AsAsked).to_string())
+    }
+
+    #[test]
+    fn a_capture_knows_what_was_lost_only_if_the_gateway_tells_at_its_end() {
+        let frame = || CaptureLine::Frame { at_ns: 1, port: 0, sent: false, length: 2, data: "ff00".into() };
+        let lost = |count| CaptureLine::Lost(vec![[count, 0]]);
+        let cases = [
+            (vec![frame(), lost(7), CaptureLine::End], Ended::AsAsked, "1 frames captured, 7 lost"),
+            (vec![lost(0), frame()], Ended::CutOff, "1 frames captured, an unknown number lost"),
+            (
+                vec![lost(7), frame()],
+                Ended::CutOff,
+                "1 frames captured, 7 lost, and an unknown number after that",
+            ),
+        ];
+        for (lines, ended, told) in cases {
+            assert_eq!(captured(&lines, false), (ended, told.to_owned()));
+        }
+        let lines = [frame(), frame(), lost(5), frame(), lost(9)];
+        assert_eq!(captured(&lines, true), (Ended::AsAsked, "2 frames captured, 5 lost".to_owned()));
+    }
 
     #[test]
     fn hexadecimal_digits_are_bytes_up_to_the_first_that_is_none() {

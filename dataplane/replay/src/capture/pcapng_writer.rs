@@ -107,12 +107,15 @@ impl<W: Write> PcapngWriter<W> {
         self.sink.flush()
     }
 
-    /// Completes the capture at `at`. `lost` has the frames of each interface that are missing.
+    /// Completes the capture at `at`. `lost` has the frames of each interface that are missing; without it, nothing is said of
+    /// that.
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn finish(mut self, at: Nanos, lost: &[u64]) -> io::Result<W> {
-        for (index, (_, frames)) in self.interfaces.clone().into_iter().enumerate() {
+    pub fn finish(mut self, at: Nanos, lost: Option<&[u64]>) -> io::Result<W> {
+        let told = if lost.is_some() { self.interfaces.clone() } else { Vec::new() };
+        let lost = lost.unwrap_or_default();
+        for (index, (_, frames)) in told.into_iter().enumerate() {
             let lost = lost.get(index).copied().unwrap_or(0);
             self.begin(INTERFACE_STATISTICS);
             self.put(&(index as u32).to_le_bytes());

@@ -113,7 +113,7 @@ fn tshark_and_we_read_the_frames_interfaces_directions_and_losses_of_a_pcapng_th
         writer.write(number as usize % 2, at(number), &vec![1; number as usize], number + 5).unwrap();
     }
     let directory = tempfile::tempdir().unwrap();
-    let path = saved(&directory, "ours.pcapng", &writer.finish(at(100), &[0, 7]).unwrap());
+    let path = saved(&directory, "ours.pcapng", &writer.finish(at(100), Some(&[0, 7])).unwrap());
     assert_eq!(ours(&path).len(), 100);
     assert_eq!(summary(&ours(&path)), dissected(&path));
     let fields = ["-T", "fields", "-e", "frame.interface_name", "-e", "frame.packet_flags_direction", "-r"];
