@@ -153,6 +153,7 @@ pub(super) fn check_group(
 pub(super) fn place(error: &BifrostError, decl: &PortDecl) -> Option<Place> {
     let keys: &[&str] = match error {
         BifrostError::NoLossless => &[],
+        BifrostError::Holdover { .. } => &["holdover"],
         BifrostError::Slot { .. } => &["slot"],
         BifrostError::Buffer { .. } => &["buffer"],
     };

@@ -73,8 +73,12 @@ impl Bifrost {
         if lossless.is_empty() {
             return Err(BifrostError::NoLossless);
         }
-        let longest_pause = PauseQuanta::MAX.interval_at(rate) - self.holdover;
-        let (least, most) = (Interval::from_micros(1), self.round_trip.min(longest_pause));
+        let (least, longest_pause) = (Interval::from_micros(1), PauseQuanta::MAX.interval_at(rate));
+        let most = longest_pause - least;
+        if self.holdover > most {
+            return Err(BifrostError::Holdover { holdover: self.holdover, most, least });
+        }
+        let most = self.round_trip.min(longest_pause - self.holdover);
         if self.slot < least || self.slot > most {
             return Err(BifrostError::Slot { slot: self.slot, least, most });
         }
@@ -144,6 +148,18 @@ pub enum BifrostError {
     /// Nothing on the port is lossless.
     #[error("Bifrost needs a lossless priority to pause")]
     NoLossless,
+    /// The holdover leaves no room for a slot.
+    #[error(
+        "a Bifrost holdover of {holdover} is out of range; expected up to {most}, which leaves a slot of {least} of the longest pause of a PFC frame"
+    )]
+    Holdover {
+        /// The given holdover.
+        holdover: Interval,
+        /// The longest possible one.
+        most: Interval,
+        /// The shortest slot.
+        least: Interval,
+    },
     /// The slot is too short or too long.
     #[error(
         "a Bifrost slot of {slot} is out of range; expected {least} to {most}, below the round trip and the longest pause of a PFC frame"
@@ -224,6 +240,18 @@ mod tests {
                 assert_eq!(with(slot), Err(BifrostError::Slot { slot, least, most }));
             }
         }
+    }
+
+    #[test]
+    fn a_holdover_that_leaves_no_slot_is_refused_instead_of_every_slot() {
+        let least = Interval::from_micros(1);
+        let most = PauseQuanta::MAX.interval_at(RATE) - least;
+        let with = |slot, holdover| Bifrost { slot, holdover, ..BIFROST }.validate(RATE, FRAME, LOSSLESS);
+        for slot in [Interval(999), least, BIFROST.slot] {
+            let holdover = Interval(most.0 + 1);
+            assert_eq!(with(slot, holdover), Err(BifrostError::Holdover { holdover, most, least }));
+        }
+        assert_eq!(with(least, most), Ok(()));
     }
 
     #[test]
