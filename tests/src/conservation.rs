@@ -33,7 +33,7 @@ fn assert_ingress<F: Frame>(
     let (counters, ledger, index) = (shard.ingress_counters(port), shard.ledger(), priority.index());
     let arrived = counters.received[index] + counters.copies[index] + counters.answers[index];
     let admitted: Volume = ports.map(|egress| ledger.admitted(port, egress, priority)).sum();
-    let dropped: Volume = counters.dropped[index].into_iter().sum();
+    let dropped: Volume = counters.dropped[index].iter().copied().sum();
     assert_eq!(arrived, admitted + dropped, "{port}, priority {priority}: arrived = admitted + dropped");
 
     let group = shard.group(now, port, priority);
@@ -69,7 +69,7 @@ fn assert_egress<F: Frame>(
     let departed = sum(&|ingress, group| ledger.departed(ingress, port, group));
     let discarded = sum(&|ingress, group| ledger.discarded(ingress, port, group));
     let inside = sum(&|ingress, group| ledger.occupancy(ingress, port, group).volume);
-    let dropped: Volume = queue.dropped.into_iter().sum();
+    let dropped: Volume = queue.dropped.iter().copied().sum();
     assert_eq!(
         admitted,
         departed + queue.waiting,

@@ -3,7 +3,7 @@
 use crate::{ByReason, Count, FiguresReport, Name, PriorityReport, by_reason, dropped};
 use serde::{Deserialize, Serialize};
 use switch::program::PortSettings;
-use switch::{Consumed, DropReason, PortInspection, Volume};
+use switch::{Consumed, PerReason, PortInspection, Volume};
 use units::Priority;
 
 /// One port.
@@ -38,8 +38,7 @@ impl PortReport {
     /// switch.
     pub fn new(settings: &PortSettings, look: &PortInspection) -> Self {
         let counters = &look.ingress;
-        let (mut at_ingress, mut at_egress) =
-            ([Volume::default(); DropReason::COUNT], look.queues[0].dropped);
+        let (mut at_ingress, mut at_egress) = (PerReason::default(), look.queues[0].dropped);
         counters.dropped.iter().for_each(|priority| add(&mut at_ingress, priority));
         look.queues[1..].iter().for_each(|queue| add(&mut at_egress, &queue.dropped));
         Self {
@@ -66,7 +65,7 @@ impl PortReport {
     }
 }
 
-fn add(sums: &mut [Volume], volumes: &[Volume]) {
+fn add(sums: &mut PerReason<Volume>, volumes: &PerReason<Volume>) {
     for (sum, volume) in sums.iter_mut().zip(volumes) {
         *sum += *volume;
     }

@@ -59,7 +59,7 @@ pub use histogram::DelayHistogram;
 pub use ingress::IngressCounters;
 pub use ledger::{Ledger, Load, ShardId, Volume};
 pub use program::{BridgeSettings, ForwardingSettings, Neighbour, Program, Route, RouteSettings, Settings};
-pub use reason::{Consumed, DropReason};
+pub use reason::{Consumed, DropReason, PerReason};
 pub use shard::{
     FlowsReport, GroupReport, Handoff, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection,
     QueueReport, Shard, Successor,

@@ -1,6 +1,8 @@
 //! Reasons for the end of a frame: every drop and every consumed frame has a name.
 
+use core::ops::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 
 /// Names a closed set of reasons once: the variants, their order, their stable names.
 macro_rules! reasons {
@@ -134,6 +136,42 @@ reasons! {
         SuppressedCnp = "suppressed_cnp",
         /// A Fast CNP for a sender that does not know them, translated or not.
         FastCnp = "fast_cnp",
+    }
+}
+
+/// One value for each [`DropReason`], by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(serialize = "T: Serialize", deserialize = "T: Deserialize<'de>"))]
+pub struct PerReason<T>(#[serde(with = "BigArray")] [T; DropReason::COUNT]);
+
+impl<T: Copy + Default> Default for PerReason<T> {
+    fn default() -> Self {
+        Self([T::default(); DropReason::COUNT])
+    }
+}
+
+impl<T> Deref for PerReason<T> {
+    type Target = [T; DropReason::COUNT];
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for PerReason<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl<'a, T> IntoIterator for &'a PerReason<T> {
+    type Item = &'a T;
+    type IntoIter = core::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
     }
 }
 

@@ -101,7 +101,7 @@ fn where_frames_went<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> Wher
         transmitted: over_ports(&|egress, priority| {
             ledger.departed(port, egress, priority) - ledger.discarded(port, egress, priority)
         }),
-        dropped_at_ingress: counters.dropped.iter().map(|reasons| sum(reasons)).sum(),
+        dropped_at_ingress: counters.dropped.iter().map(|reasons| sum(reasons.as_slice())).sum(),
         dropped_at_egress: over_ports(&|egress, priority| ledger.discarded(port, egress, priority)),
         consumed: sum(&counters.consumed),
         queued: over_ports(&|egress, priority| ledger.occupancy(port, egress, priority).volume),

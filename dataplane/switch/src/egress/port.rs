@@ -15,7 +15,7 @@ use crate::frame::{Frame, Transmitter};
 use crate::ledger::{Load, Volume};
 use crate::program::{MarkAt, PortSettings, QueueSettings};
 use crate::queue::{Charge, Lent, Queued, Store};
-use crate::reason::DropReason;
+use crate::reason::{DropReason, PerReason};
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Cells, Nanos, PauseQuanta, Priority, QueueId, QueueSet, WireBytes};
@@ -554,8 +554,8 @@ impl EgressPort {
     }
 
     /// Frames that the queues of `priority` dropped, by reason.
-    pub fn dropped(&self, priority: Priority) -> [Volume; DropReason::COUNT] {
-        let mut sums = [Volume::ZERO; DropReason::COUNT];
+    pub fn dropped(&self, priority: Priority) -> PerReason<Volume> {
+        let mut sums = PerReason::<Volume>::default();
         for queue in self.gate.pauses.queues(priority).iter() {
             let dropped = &self.queue(queue).dropped;
             sums.iter_mut().zip(dropped).for_each(|(sum, dropped)| *sum += *dropped);

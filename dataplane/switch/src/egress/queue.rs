@@ -9,7 +9,7 @@ use crate::histogram::DelayHistogram;
 use crate::ledger::Volume;
 use crate::program::QueueSettings;
 use crate::queue::{Fifo, Queued, Store};
-use crate::reason::DropReason;
+use crate::reason::PerReason;
 use crate::watermark::Watermark;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Nanos};
@@ -75,7 +75,7 @@ pub(crate) struct Queue {
     /// The further state of a slow queue.
     pub slow: Option<Slow>,
     /// Frames that were admitted and then dropped here.
-    pub dropped: [Volume; DropReason::COUNT],
+    pub dropped: PerReason<Volume>,
 }
 
 impl Queue {
@@ -91,7 +91,7 @@ impl Queue {
             watermark: Watermark::default(),
             delay: DelayHistogram::default(),
             slow: None,
-            dropped: [Volume::ZERO; DropReason::COUNT],
+            dropped: PerReason::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::PortHalf;
 use crate::ledger::Volume;
-use crate::reason::DropReason;
+use crate::reason::{DropReason, PerReason};
 use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos, Priority};
 
@@ -23,7 +23,7 @@ struct Told {
 pub(crate) struct DropWatch {
     half: PortHalf,
     next_look: Nanos,
-    told: Box<[[Told; DropReason::COUNT]; Priority::COUNT]>,
+    told: Box<[PerReason<Told>; Priority::COUNT]>,
 }
 
 /// Frames dropped since the last event of the same priority and reason.
@@ -38,17 +38,13 @@ pub(crate) struct FreshDrops {
 impl DropWatch {
     /// Nothing was told.
     pub fn new(half: PortHalf) -> Self {
-        Self {
-            half,
-            next_look: Nanos::ZERO,
-            told: Box::new([[Told::default(); DropReason::COUNT]; Priority::COUNT]),
-        }
+        Self { half, next_look: Nanos::ZERO, told: Box::default() }
     }
 
     /// Lets the next look be at once, and tell all that it finds.
     pub fn hurry(&mut self) {
         self.next_look = Nanos::ZERO;
-        self.told.as_flattened_mut().iter_mut().for_each(|told| told.at = None);
+        self.told.iter_mut().flat_map(|it| it.iter_mut()).for_each(|told| told.at = None);
     }
 
     /// Whether it may look at `now`. If so, not again for [`LOOK`].

@@ -7,14 +7,14 @@ use crate::flow_control::{Directive, Look, PauseCause, PauseSender, Scheme, thre
 use crate::forwarding::BounceCounters;
 use crate::ledger::{Ledger, Load, Volume};
 use crate::program::{PortSettings, Program};
-use crate::reason::{Consumed, DropReason};
+use crate::reason::{Consumed, DropReason, PerReason};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Cells, Nanos, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::grants::Message;
 
 /// Frames that came in through one port. Every frame is in exactly one of `received` and `consumed`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IngressCounters {
     /// Frames that arrived to be forwarded, by priority, dropped frames included.
     pub received: [Volume; Priority::COUNT],
@@ -25,23 +25,10 @@ pub struct IngressCounters {
     /// Frames that the gateway consumed.
     pub consumed: [Volume; Consumed::COUNT],
     /// Frames that were dropped before admission.
-    pub dropped: [[Volume; DropReason::COUNT]; Priority::COUNT],
+    pub dropped: [PerReason<Volume>; Priority::COUNT],
     /// Notifications to senders that waited in a scheme of the port when a reload turned it off, and for which the ports to
     /// these senders had no room.
     pub lost_notifications: u64,
-}
-
-impl Default for IngressCounters {
-    fn default() -> Self {
-        Self {
-            received: Default::default(),
-            copies: Default::default(),
-            answers: Default::default(),
-            consumed: Default::default(),
-            dropped: [[Volume::default(); DropReason::COUNT]; Priority::COUNT],
-            lost_notifications: 0,
-        }
-    }
 }
 
 /// The ingress half of a port.

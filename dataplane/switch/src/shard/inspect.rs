@@ -18,7 +18,7 @@ use crate::ledger::Volume;
 use crate::link_agent::LinkAgentReport;
 use crate::link_delay::{LinkDelayReport, Meter};
 use crate::program::ForwardingSettings;
-use crate::reason::DropReason;
+use crate::reason::PerReason;
 use crate::watermark::Watermark;
 use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 
@@ -61,7 +61,7 @@ pub struct QueueReport {
     /// Whether the watchdog holds one of them for stormed now.
     pub stormed: bool,
     /// Admitted frames that were then dropped here, for each of [`DropReason::ALL`].
-    pub dropped: [Volume; DropReason::COUNT],
+    pub dropped: PerReason<Volume>,
 }
 
 /// The pauses of a port at one instant.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use simulation::{Ending, Options, Outcome, Simulation};
-use switch::Program;
 use switch::program::{GroupSettings, Settings};
+use switch::{PerReason, Program, Volume};
 use units::{BitRate, Bytes, Interval, Nanos, PrioritySet};
 
 use super::network::{Case, FAR, NEAR, Times, flows, network};
@@ -191,7 +191,7 @@ impl Proof {
         let headroom = groups().map(|it| it.headroom_watermark.persistent()).max().unwrap_or_default();
         let held = groups().map(|it| it.watermark.persistent() + it.headroom_watermark.persistent());
         let dropped = outcome.switches.iter().flat_map(|it| &it.ports).map(|port| {
-            let of = |frames: &[switch::Volume]| frames.iter().map(|it| it.frames).sum::<u64>();
+            let of = |drops: &PerReason<Volume>| drops.iter().map(|it| it.frames).sum::<u64>();
             let each = priorities.iter().map(|it| it.index());
             each.map(|it| of(&port.ingress.dropped[it]) + of(&port.queues[it].dropped)).sum::<u64>()
         });

@@ -78,7 +78,7 @@ impl Pair {
     /// Frames of `priority` that found no room on the way.
     fn refused(&self, priority: Priority) -> Volume {
         let dropped = self.fabrics[0].ingress[A.index()].counters.dropped[priority.index()];
-        assert_eq!(dropped.into_iter().sum::<Volume>(), dropped[DropReason::HandoffFull.index()]);
+        assert_eq!(dropped.iter().copied().sum::<Volume>(), dropped[DropReason::HandoffFull.index()]);
         dropped[DropReason::HandoffFull.index()]
     }
 
