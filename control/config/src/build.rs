@@ -66,7 +66,7 @@ pub(crate) fn build(
     };
     let runs = runtime.devices.iter().any(Option::is_some);
     let mut buffer = buffer(document.buffer(), &ports);
-    buffer.packing = runs.then(|| memory::packing(&buffer, &ports, &runtime));
+    buffer.packing = runs.then(|| memory::packing(&buffer, &ports, &forwarding, &runtime));
     Some(Built {
         settings: Settings { ports, buffer, forwarding, seed: document.gateway().seed() },
         links,

@@ -62,7 +62,9 @@ pub fn shared_that_fits(started: &Gateway, wanted: &Gateway) -> Option<Bytes> {
     // The pool is counted in whole cells.
     settings.buffer.shared = Cells::within(shared).bytes();
     settings.buffer.egress_lossy = settings.buffer.egress_lossy.min(settings.buffer.shared);
-    let fits = memory::packing(&settings.buffer, &settings.ports, &started.runtime).frames <= there;
+    let fits = memory::packing(&settings.buffer, &settings.ports, &settings.forwarding, &started.runtime)
+        .frames
+        <= there;
     let shared = settings.buffer.shared;
     (fits && wanted.program.with_settings(settings).is_ok()).then_some(shared)
 }
@@ -89,7 +91,7 @@ fn grows(difference: &Difference, started: &Gateway, wanted: &Gateway) -> bool {
 /// The mbufs of frames in the buffer of `settings`, on the devices of `running`.
 fn waiting_mbufs(running: &Gateway, settings: &Gateway) -> usize {
     let settings = settings.program.settings();
-    memory::packing(&settings.buffer, &settings.ports, &running.runtime).frames
+    memory::packing(&settings.buffer, &settings.ports, &settings.forwarding, &running.runtime).frames
 }
 
 /// A key with its tables, and its two values.

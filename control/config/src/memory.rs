@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use switch::ControlFrame;
 use switch::program::{BufferSettings, Packing, PortSettings, Settings};
+use switch::{ControlFrame, ForwardingSettings};
 use units::{Bytes, Cells, Interval, PortId, WireBytes};
 use wire::lldp::LONGEST_EMITTED;
 
@@ -102,11 +102,20 @@ fn pack_below(ports: &[PortSettings], runtime: &Runtime) -> Bytes {
 
 /// How waiting frames share mbufs, and how many mbufs that takes: as many as the buffer has room for long frames,
 /// since short ones take no more, and those that each worker and each queue holds beside them.
-pub(crate) fn packing(buffer: &BufferSettings, ports: &[PortSettings], runtime: &Runtime) -> Packing {
+pub(crate) fn packing(
+    buffer: &BufferSettings,
+    ports: &[PortSettings],
+    forwarding: &ForwardingSettings,
+    runtime: &Runtime,
+) -> Packing {
     let (cores, below) = (cores(runtime), pack_below(ports, runtime));
     let longest = ports.iter().map(|port| port.max_frame).max().unwrap_or_default();
-    // Frames that other workers may admit before a worker sees them.
-    let unseen = Cells((cores - 1) * BURST * Cells::of_frame(longest).0);
+    // Frames that other workers may admit before a worker sees them: a burst, which a bridge may flood.
+    let copies = match forwarding {
+        ForwardingSettings::Bridge(_) => ports.len().saturating_sub(1).max(1) as u64,
+        ForwardingSettings::Patch(_) | ForwardingSettings::Route(_) => 1,
+    };
+    let unseen = Cells((cores - 1) * BURST * copies * Cells::of_frame(longest).0);
     let held = Cells(capacity(buffer, ports).0.div_ceil(Cells::SIZE)) + unseen;
     let queues = ports.iter().map(|port| port.queues.len() as u64).sum::<u64>() + cores * cores;
     let frames = held.0.div_ceil(Cells::of_frame(below).0)

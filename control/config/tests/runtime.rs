@@ -252,6 +252,26 @@ fn frames_share_memory_where_there_are_devices_and_the_less_copying_is_wanted_th
 }
 
 #[test]
+fn a_bridge_needs_memory_for_the_copies_of_a_burst_that_another_worker_has_not_seen() {
+    let port = |name| {
+        format!(
+            "[[port]]\nname = \"{name}\"\nrate = \"10G\"\nmtu = 1500\ndevice = {{ vdev = \"net_ring{name}\" }}\n"
+        )
+    };
+    let ports: String = ["0", "1", "2", "3"].map(port).concat();
+    let packing = |forwarding: &str| {
+        let text = format!("[buffer]\nshared = \"1MiB\"\n[forwarding]\n{forwarding}\n{ports}");
+        valid(&text).program.settings().buffer.packing.unwrap()
+    };
+    let (patch, bridge) = (packing("pairs = [[\"0\", \"1\"], [\"2\", \"3\"]]"), packing("mode = \"bridge\""));
+    // Three workers, a burst of 32, and three copies of each frame instead of one.
+    let burst = 3 * 32 * Cells::of_frame(Bytes(1_518)).0;
+    let each = Cells::of_frame(bridge.below).0;
+    let frames = |copies: u64| ((1_u64 << 16) + copies * burst).div_ceil(each);
+    assert_eq!((bridge.frames - patch.frames) as u64, frames(3) - frames(1));
+}
+
+#[test]
 fn a_buffer_that_needs_more_mbufs_than_there_are_waits_for_the_next_start_and_a_smaller_one_does_not() {
     let text = |shared: &str| two_ports("device = { vdev = \"net_ring0\" }").replace("1MiB", shared);
     let change = |from: &str, to: &str| {

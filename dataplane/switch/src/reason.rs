@@ -106,6 +106,8 @@ reasons! {
         PfcWatchdog = "pfc_watchdog",
         /// No buffer left for the copy of a flooded frame.
         NoBuffer = "no_buffer",
+        /// A further copy of a flooded lossless frame, for which its group has no room to spare.
+        FloodLimit = "flood_limit",
     }
 }
 

@@ -192,6 +192,21 @@ impl IngressPort {
         self.groups[priority.index()].room(pools)
     }
 
+    /// Whether a frame of `length` that nobody sent, a copy, may be charged to the group of `priority`: in a lossless one,
+    /// only where it takes nothing that the sender was promised.
+    pub fn spares_room(&self, priority: Priority, length: Bytes, pools: &Pools) -> bool {
+        let group = &self.groups[priority.index()];
+        let is_paused = self.pauses.paused().contains(priority);
+        let cells = Cells::of_frame(length);
+        match group.settings().lossless() {
+            None => true,
+            Some(_) if is_paused || !group.has_room(cells, pools) => false,
+            // What arrives below XOFF was not promised, and headroom covers what arrives after it.
+            Some(_) if !self.scheme.promises_room() => true,
+            Some(settings) => (group.occupancy() + cells.bytes()).0 <= settings.headroom.0 / 2,
+        }
+    }
+
     /// Charges a frame to its group, or returns the reason for its drop.
     #[inline]
     pub fn admit(&mut self, priority: Priority, length: Bytes, pools: &mut Pools) -> Result<(), DropReason> {

@@ -324,7 +324,8 @@ impl<F: Frame> Fabric<F> {
         self.note_departure(ingress);
     }
 
-    /// Sends a copy through every other port; the last one gets the frame itself.
+    /// Sends a copy through every other port; the last one gets the frame itself. That one is charged like any frame that
+    /// comes in; of a lossless frame, the others take only room that its group can spare.
     fn flood(&mut self, arrival: Arrival, frame: F) {
         let ports = self.egress.len() as u16;
         let mut others = (0..ports).map(PortId).filter(|egress| *egress != arrival.port);
@@ -334,14 +335,16 @@ impl<F: Frame> Fabric<F> {
             return;
         };
         for egress in others {
-            let counters = &mut self.ingress[arrival.port.index()].counters;
-            counters.copies[arrival.priority.index()].count(arrival.length);
-            match frame.duplicate() {
-                Some(copy) => self.admit(self.copied(arrival, egress, &copy), egress, copy),
-                None => {
-                    let Arrival { port, priority, length, .. } = arrival;
-                    self.ingress[port.index()].count_drop(priority, DropReason::NoBuffer, length);
-                }
+            let Arrival { port, priority, length, .. } = arrival;
+            let ingress = &mut self.ingress[port.index()];
+            ingress.counters.copies[priority.index()].count(length);
+            let copy = match ingress.spares_room(priority, length, &self.pools) {
+                true => frame.duplicate().ok_or(DropReason::NoBuffer),
+                false => Err(DropReason::FloodLimit),
+            };
+            match copy {
+                Ok(copy) => self.admit(self.copied(arrival, egress, &copy), egress, copy),
+                Err(reason) => self.ingress[port.index()].count_drop(priority, reason, length),
             }
         }
         self.admit(self.copied(arrival, last, &frame), last, frame);
