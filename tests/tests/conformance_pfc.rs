@@ -273,6 +273,36 @@ fn a_mac_control_frame_that_is_cut_or_unknown_is_dropped_by_name_and_pauses_noth
 }
 
 #[test]
+fn a_pause_that_is_shorter_than_a_frame_is_dropped_by_name_and_pauses_nothing() {
+    let pfc = TestFrame::pfc(PrioritySet::ALL, PauseQuanta::MAX);
+    let mut global = pfc.clone();
+    global.bytes[14..20].copy_from_slice(&[0x00, 0x01, 0xff, 0xff, 0, 0]);
+    let mut settings = two_ports();
+    settings.ports[1].pfc.obey_global_pause = true;
+    for frame in [pfc, global] {
+        let mut bench = Testbench::new(settings.clone());
+        for length in [36, 40, 59] {
+            bench.inject(
+                B,
+                [
+                    TestFrame { length, ..frame.clone() },
+                    TestFrame::new(frame.bytes[..length as usize].to_vec()),
+                ],
+            );
+        }
+        assert_eq!(bench.dropped(B, Priority::default(), DropReason::MalformedControl).frames, 6);
+        bench.inject(A, [at(P3).udp(60)]);
+        bench.turn();
+        assert_eq!(starts(&bench), [0]);
+        // A capture may have kept the first bytes of a whole one.
+        bench.inject(B, [frame.clone().cut_to(36)]);
+        bench.inject(A, [at(P3).udp(60)]);
+        bench.run_for(Interval(1_000));
+        assert_eq!(starts(&bench), [0], "of the least length, it counts");
+    }
+}
+
+#[test]
 fn a_pause_that_is_tagged_or_sent_to_another_station_pauses_nothing() {
     let mut untagged = TestFrame::pfc(PrioritySet::ALL, PauseQuanta::MAX).bytes;
     let mut tagged = untagged.clone();

@@ -51,6 +51,7 @@ def malformed(source, times):
         "another station's address": bytes(other_station),
         "tagged": good[:12] + b"\x81\x00" + bytes(Dot1Q(prio=3, type=0x8808)) + good[14:],
         "cut before its times": good[:18],
+        "shorter than a frame": good[:40],
         "no priority enabled": good[:16] + b"\0\0" + good[18:],
     }
 

@@ -401,7 +401,7 @@ impl<F: Frame> Fabric<F> {
             self.receive_lldp(now, port, settings, &descriptor, &frame);
             return;
         }
-        let consumed = match control_message(&descriptor, frame.headers(), settings.mac) {
+        let consumed = match control_message(&descriptor, &frame, settings.mac) {
             Some(Message::Pfc(pfc)) => {
                 for priority in pfc.enabled().iter() {
                     if self.egress[port.index()].gate.pauses.obeys(priority) {
@@ -427,11 +427,17 @@ impl<F: Frame> Fabric<F> {
 }
 
 /// Returns the MAC control message of a frame to the port with address `mac`. It concerns this link only if it is
-/// untagged and sent to the group address of MAC control or to the port (IEEE 802.3 clause 31.4).
-fn control_message<'a>(descriptor: &Descriptor, headers: &'a [u8], mac: MacAddress) -> Option<Message<'a>> {
+/// untagged and sent to the group address of MAC control or to the port, and a whole frame has the least length of a frame
+/// (IEEE 802.3 clause 31.4).
+fn control_message<'a>(
+    descriptor: &Descriptor,
+    frame: &'a impl Frame,
+    mac: MacAddress,
+) -> Option<Message<'a>> {
+    let (headers, is_whole) = (frame.headers(), frame.length().0 >= ethernet::MIN_FRAME_LEN as u64);
     let destination = ethernet::View::parse(headers).ok()?.destination();
     let for_us = destination == MacAddress::MAC_CONTROL || destination == mac;
-    if descriptor.pcp.is_some() || !for_us {
+    if descriptor.pcp.is_some() || !for_us || !is_whole {
         return None;
     }
     Message::parse(headers.get(usize::from(descriptor.payload_offset)..)?).ok()
