@@ -8,7 +8,7 @@ use conformance::{A, B, C, Flow, Network, P3, P4, Peer, TestFrame, Testbench};
 use proptest::prelude::*;
 use switch::program::{GroupSettings, Threshold};
 use switch::{DropReason, Frame};
-use units::{BitRate, Bytes, Cells, Distance, Interval, Nanos, PauseQuanta, PortId};
+use units::{BitRate, Bytes, Distance, Interval, Nanos, PauseQuanta, PortId};
 use wire::ethernet::MacAddress;
 
 /// The longest frame of all ports here.
@@ -91,7 +91,8 @@ fn network(ports: u16, xoff: Threshold, shared: u64, egress: u64, turns: &[Turn]
         let quanta = PauseQuanta(u16::try_from(response_quanta(rate)).unwrap());
         let mut frames = frames.iter().map(|(to, length)| to.frame(*from, *length));
         let first = Peer::new(frames.next().unwrap(), P3, rate, DELAY, END);
-        let peer = frames.fold(first, Peer::in_turn_with).as_late_as(Interval::ZERO, quanta.interval_at(rate));
+        let peer =
+            frames.fold(first, Peer::in_turn_with).as_late_as(Interval::ZERO, quanta.interval_at(rate));
         (*from, peer)
     });
     let peers = peers.collect();
