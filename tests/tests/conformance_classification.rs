@@ -144,3 +144,36 @@ fn the_outer_of_two_tags_counts() {
     by_dscp.ports[0].classification.dscp[0] = priority(2);
     assert_eq!(found(&by_dscp, TestFrame::new(bytes)), priority(2), "the IP header behind both");
 }
+
+#[test]
+fn frames_of_macsec_and_behind_tags_that_are_not_read_have_the_priority_of_their_tag_and_are_counted_by_name()
+{
+    let with = |types: &[u8], ether_type: [u8; 2]| {
+        let mut frame = Flow::new(A, B).at(priority(3)).udp(200);
+        frame.bytes.splice(12..14, types.iter().copied().chain(ether_type));
+        frame.length = frame.bytes.len() as u64;
+        frame
+    };
+    let (tag, macsec, old, ip) = ([0x81, 0x00, 0xa0, 0x05], [0x88, 0xe5], [0x91, 0x00], [0x08, 0x00]);
+    let three: Vec<u8> = tag.repeat(3);
+    let cases = [
+        (with(&[], macsec), 6, (1, 0)),
+        (with(&tag, macsec), 2, (1, 0)),
+        (with(&[], old), 6, (0, 1)),
+        (with(&tag, old), 2, (0, 1)),
+        (with(&three, ip), 2, (0, 1)),
+        (with(&three[..8], ip), dscp_table(26).number(), (0, 0)),
+    ];
+    for (frame, expected, (macsec, tagged)) in cases {
+        assert_eq!(found(&trusting(Trust::Dscp), frame.clone()).number(), expected);
+        // Alone, in a run, and where a lone frame passes.
+        for (burst, passes) in [(1, false), (5, false), (1, true)] {
+            let settings = trusting(Trust::Dscp);
+            let mut bench = if passes { Testbench::letting_pass(settings) } else { Testbench::new(settings) };
+            bench.inject(A, vec![frame.clone(); burst as usize]);
+            bench.run_dry();
+            let seen = bench.shard.hidden_counters(A);
+            assert_eq!((seen.macsec, seen.tagged), (burst * macsec, burst * tagged), "{burst} {passes}");
+        }
+    }
+}

@@ -25,6 +25,15 @@ pub(crate) enum Network {
     },
 }
 
+/// What hides the headers of a frame behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// MACsec.
+    Macsec,
+    /// A VLAN tag that is not read: of type 0x9100, or the third one, or one that is cut off.
+    Tag,
+}
+
 /// A frame's headers, read once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Descriptor {
@@ -141,6 +150,17 @@ impl Descriptor {
         }
     }
 
+    /// What hides the rest of the headers, if anything does.
+    #[inline(always)]
+    pub fn hidden_behind(&self) -> Option<Hidden> {
+        match self.ether_type {
+            EtherType::MACSEC => Some(Hidden::Macsec),
+            // After a tag of these types comes no further header that is read.
+            EtherType::OLD_SERVICE_VLAN | EtherType::VLAN | EtherType::SERVICE_VLAN => Some(Hidden::Tag),
+            _ => None,
+        }
+    }
+
     /// The offset of the IP header if its transport understands ECN; zero otherwise.
     #[inline]
     pub fn markable_ip_offset(&self) -> u8 {
@@ -200,6 +220,21 @@ mod tests {
             assert_eq!(descriptor.ecn(), if is_ip { Ecn::Ect0 } else { Ecn::NotEct });
             assert_eq!(descriptor.markable_ip_offset(), if is_ip { offset } else { 0 });
         }
+    }
+
+    #[test]
+    fn macsec_and_tags_that_are_not_read_hide_what_is_behind_them() {
+        let hidden = |tags: &[u16], ether_type| {
+            Descriptor::parse(&headers(tags, ether_type), Bytes(100)).unwrap().hidden_behind()
+        };
+        for tags in [&[][..], &[7]] {
+            assert_eq!(hidden(tags, 0x88e5), Some(Hidden::Macsec));
+            assert_eq!(hidden(tags, 0x9100), Some(Hidden::Tag));
+            assert_eq!([0x0800, 0x86dd, 0x0806, 0x88b5].map(|it| hidden(tags, it)), [None; 4]);
+        }
+        assert_eq!([hidden(&[7; 2], 0x0800), hidden(&[7; 3], 0x0800)], [None, Some(Hidden::Tag)]);
+        let cut = Descriptor::parse(&headers(&[7], 0x0800)[..17], Bytes(17)).unwrap();
+        assert_eq!(cut.hidden_behind(), Some(Hidden::Tag));
     }
 
     #[test]

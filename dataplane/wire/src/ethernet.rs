@@ -130,6 +130,10 @@ impl EtherType {
     pub const SLOW_PROTOCOLS: Self = Self(0x8809);
     /// Service VLAN tag (IEEE 802.1Q, formerly 802.1ad).
     pub const SERVICE_VLAN: Self = Self(0x88a8);
+    /// Encrypted or authenticated payload (MACsec, IEEE 802.1AE clause 9.8).
+    pub const MACSEC: Self = Self(0x88e5);
+    /// A service VLAN tag before it had a type of its own (0x88a8). It is not read.
+    pub const OLD_SERVICE_VLAN: Self = Self(0x9100);
     /// Precision Time Protocol over Ethernet (IEEE 1588 annex E, IEEE 802.1AS).
     pub const PTP: Self = Self(0x88f7);
     /// LLDP (IEEE 802.1AB).

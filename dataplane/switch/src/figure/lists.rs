@@ -5,13 +5,15 @@ use crate::congestion::{adaptive_ecn, fast_cnp, lscc, supplement, themis};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, port_grants, relay};
 use crate::flows;
 use crate::forwarding;
+use crate::ingress;
 use crate::link_agent;
 use crate::link_delay;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 17] = [
+pub static LISTS: [&FigureList; 18] = [
     &forwarding::figures::FIGURES,
     &forwarding::figures::BOUNCES,
+    &ingress::figures::FIGURES,
     &bifrost::figures::FIGURES,
     &bifrostx::figures::FIGURES,
     &port_grants::figures::FIGURES,

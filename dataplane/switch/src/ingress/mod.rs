@@ -1,6 +1,9 @@
 //! The ingress half of a port: its priority groups, and the pauses that it sends.
 
+pub(crate) mod figures;
+mod hidden;
 mod port;
 
+pub use hidden::HiddenCounters;
 pub use port::IngressCounters;
 pub(crate) use port::IngressPort;

@@ -1,5 +1,6 @@
 //! One port's ingress.
 
+use super::HiddenCounters;
 use crate::admission::{Group, Pools};
 use crate::allowance::Allowance;
 use crate::congestion::lscc::RateAdvertiser;
@@ -43,6 +44,7 @@ pub(crate) struct IngressPort {
     pub advertiser: Option<RateAdvertiser>,
     pub counters: IngressCounters,
     pub bounces: BounceCounters,
+    pub hidden: HiddenCounters,
     /// The allowance for answers of the gateway.
     pub may_answer: Allowance,
     /// Groups that may hold bytes.
@@ -80,6 +82,7 @@ impl IngressPort {
                 .map(|lscc| RateAdvertiser::at_rest(id, lscc, program.settings().seed)),
             counters,
             bounces: BounceCounters::default(),
+            hidden: HiddenCounters::default(),
             may_answer: Allowance::default(),
             holding,
             has_dropped: false,

@@ -13,7 +13,7 @@ use crate::flows::{DataFlows, FlowCounters, ResolverCounters};
 use crate::forwarding::{BounceCounters, BridgeCounters};
 use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
-use crate::ingress::IngressCounters;
+use crate::ingress::{HiddenCounters, IngressCounters};
 use crate::ledger::Volume;
 use crate::link_agent::LinkAgentReport;
 use crate::link_delay::{LinkDelayReport, Meter};
@@ -164,6 +164,8 @@ pub struct PortInspection {
     pub adaptive_ecn: Option<AdaptiveEcnReport>,
     /// Frames that came in and bounced; `None` where nothing is remapped.
     pub bounces: Option<BounceCounters>,
+    /// Frames that came in with headers that are hidden.
+    pub hidden: HiddenCounters,
     /// THEMIS, where it runs.
     pub themis: Option<ThemisCounters>,
     /// Changes that its stations made to entries of others in the bridge; `None` where the switch is no bridge.
@@ -201,6 +203,7 @@ impl<F: Frame> Shard<F> {
         into.lscc_lateness = self.lscc_lateness(port).cloned();
         into.adaptive_ecn = self.adaptive_ecn(port);
         into.bounces = self.bounce_counters(port);
+        into.hidden = self.hidden_counters(port);
         into.themis = self.themis(port);
         into.bridge = self.bridge_counters(port);
     }
@@ -217,6 +220,11 @@ impl<F: Frame> Shard<F> {
     /// Frames that came in through `port` and bounced; `None` where nothing is remapped.
     pub fn bounce_counters(&self, port: PortId) -> Option<BounceCounters> {
         self.program.bounces(port).map(|_| self.fabric.ingress[port.index()].bounces)
+    }
+
+    /// Frames that came in through `port` with headers that are hidden.
+    pub fn hidden_counters(&self, port: PortId) -> HiddenCounters {
+        self.fabric.ingress[port.index()].hidden
     }
 
     /// Changes that stations behind `port` made to entries of others in the bridge; `None` where the switch is no

@@ -174,7 +174,7 @@ impl<F: Frame> Fabric<F> {
         let Run { egress, queue, priority, room, charge, .. } = run;
         let longest = run.longest.min(settings.max_frame);
         let Load { mut cells, volume: Volume { frames: before, mut bytes } } = run.load;
-        let mut end = End::Burst;
+        let (mut end, hidden) = (End::Burst, &mut self.ingress[port.index()].hidden);
         let added = self.store.push_run(&mut run.lent, || {
             let mut frame = frames.next()?;
             let (headers, length) = (frame.headers(), frame.length());
@@ -188,6 +188,7 @@ impl<F: Frame> Fabric<F> {
                 end = End::Before(Next::Unread(frame));
                 return None;
             };
+            hidden.see(&descriptor);
             if let Err(refusal) = witness.receive(&descriptor, headers, length) {
                 end = End::Refused(refusal, length);
                 return None;

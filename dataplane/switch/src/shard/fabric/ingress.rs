@@ -163,6 +163,7 @@ impl<F: Frame> Fabric<F> {
             self.receive_control(now, port, settings, descriptor, frame);
             return None;
         }
+        self.ingress[port.index()].hidden.see(&descriptor);
         let passage = match keeps_flows {
             true => self.receive_with_senders(now, port, settings, descriptor, frame.headers(), length),
             false => Passage::Forwarded,
