@@ -47,6 +47,16 @@ uint16_t shim_rx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **frames, 
     return received;
 }
 
+int shim_rx_holds(uint16_t port, uint16_t queue, uint16_t depth)
+{
+    int status = rte_eth_rx_descriptor_status(port, queue, depth);
+
+    if (status >= 0)
+        return status == RTE_ETH_RX_DESC_DONE;
+    status = rte_eth_rx_queue_count(port, queue);
+    return status < 0 ? status : status > depth;
+}
+
 uint16_t shim_tx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t count)
 {
     return rte_eth_tx_burst(port, queue, frames, count);

@@ -51,6 +51,10 @@ bool shim_thread_is_known(void);
 /* Receives at most `room` frames, and fetches the first line of each one's headers into the cache. */
 uint16_t shim_rx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t room);
 
+/* Whether more than `depth` received frames wait in a queue: 1 or 0, or a negative errno where the driver does not
+ * tell. */
+int shim_rx_holds(uint16_t port, uint16_t queue, uint16_t depth);
+
 /* Sends frames from the front; gives back how many the device took. */
 uint16_t shim_tx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t count);
 

@@ -257,7 +257,7 @@ impl Run {
 fn is_loss(reason: DropReason) -> bool {
     use DropReason::{
         EgressPoolFull, HandoffFull, HeadroomExceeded, HeadroomPoolFull, MemoryLow, NoBuffer, QueueThreshold,
-        SharedPoolFull,
+        ReceiveRing, SharedPoolFull,
     };
     matches!(
         reason,
@@ -268,6 +268,7 @@ fn is_loss(reason: DropReason) -> bool {
             | MemoryLow
             | NoBuffer
             | QueueThreshold
+            | ReceiveRing
             | SharedPoolFull
     )
 }

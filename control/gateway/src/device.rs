@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dpdk::{BURST, Mbuf, Pool, RxQueue, TxQueue};
+use switch::receive_ring::mark;
 use switch::{ControlFrame, Frame};
 use wire::ethernet::{EtherType, View};
-use worker::{Device, DeviceCounters};
+use worker::{Device, DeviceCounters, ReceiveRing};
 
 /// Control frames that may wait while the hardware is full.
 const URGENT: usize = 64;
@@ -174,6 +175,13 @@ impl Device for WireDevice {
     #[inline]
     fn memory_is_low(&mut self) -> bool {
         self.supply.is_low()
+    }
+
+    fn receive_ring(&mut self) -> ReceiveRing {
+        let Some(descriptors) = self.receive.descriptors() else { return ReceiveRing::Endless };
+        let descriptors = u32::from(descriptors);
+        let told = u16::try_from(mark(descriptors)).ok().and_then(|mark| self.receive.holds_more_than(mark));
+        told.map_or(ReceiveRing::Untold { descriptors }, |is_deep| ReceiveRing::Told { is_deep })
     }
 
     fn counters(&self) -> DeviceCounters {

@@ -83,21 +83,22 @@ impl Device {
         })
     }
 
-    /// Sets up the queues, and starts the device.
+    /// Sets up the queues, and starts the device. Returns the descriptors of its receive queue.
     pub(crate) fn open(
         &self,
         info: &sys::rte_eth_dev_info,
         settings: &PortSettings<'_>,
         transmit_queues: u16,
-    ) -> Result<(), PortError> {
+    ) -> Result<u16, PortError> {
         let _alone = self.runtime.ports();
-        self.set_up(info, settings, transmit_queues)?;
+        let descriptors = self.set_up(info, settings, transmit_queues)?;
         match self.interrupts {
             None => self.start(None),
             Some(interrupts) => interrupts
                 .while_held(|gates| self.start(Some(gates)))
                 .unwrap_or_else(|| Err(PortError::Busy(self.name.clone()))),
-        }
+        }?;
+        Ok(descriptors)
     }
 
     /// Goes to the device, if it runs, for as long as what is returned lives: for a queue, each with a
@@ -130,13 +131,13 @@ impl Device {
         Ok(info)
     }
 
-    /// One receive queue, and one or two transmit queues.
+    /// One receive queue, and one or two transmit queues. Returns the descriptors of the former.
     fn set_up(
         &self,
         info: &sys::rte_eth_dev_info,
         settings: &PortSettings<'_>,
         transmit_queues: u16,
-    ) -> Result<(), PortError> {
+    ) -> Result<u16, PortError> {
         let mtu = mtu_for(settings.frame_max, info);
         let scatter = settings.frame_max > settings.pool.data_room();
         let rx_offloads = if scatter { info.rx_offload_capa & sys::SHIM_RX_OFFLOAD_SCATTER } else { 0 };
@@ -170,7 +171,7 @@ impl Device {
                 unsafe { sys::rte_eth_tx_queue_setup(self.port, queue, descriptors, socket, &tx_conf) };
             self.step("set up a transmit queue", status)?;
         }
-        Ok(())
+        Ok(receive)
     }
 
     /// [`CONTROL_DESCRIPTORS`], or the least more that the device has.

@@ -40,6 +40,11 @@ pub(crate) fn hides_losses_of_sockets(driver: &str) -> bool {
     driver == "net_af_packet"
 }
 
+/// Whether a driver has no receive ring that can overflow: it reads a file, or makes its frames when they are asked for.
+pub(crate) fn never_overflows(driver: &str) -> bool {
+    matches!(driver, "net_pcap" | "net_null")
+}
+
 /// Looks up the driver's name, as in [`crate::Port::driver`].
 pub(crate) fn pfc_passage(driver: &str) -> PfcPassage {
     match driver {

@@ -109,11 +109,14 @@ impl Port {
         let own_control_queue =
             settings.control_queue && info.max_tx_queues > 1 && drivers::may_have_control_queue(&driver);
         let transmit_queues = if own_control_queue { 2 } else { 1 };
-        while let Err(error) = device.open(&info, settings, transmit_queues) {
-            if !again(&error) {
-                return Err(error);
+        let descriptors = loop {
+            match device.open(&info, settings, transmit_queues) {
+                Ok(descriptors) => break descriptors,
+                Err(error) if again(&error) => {}
+                Err(error) => return Err(error),
             }
-        }
+        };
+        let descriptors = Some(descriptors).filter(|_| !drivers::never_overflows(&driver));
         let sockets = if drivers::hides_losses_of_sockets(&driver) {
             PacketSockets::on_interface(info.if_index).map_err(|source| device.failed(LISTING, source))?
         } else {
@@ -125,7 +128,7 @@ impl Port {
             info.tx_offload_capa & sys::SHIM_TX_OFFLOAD_MULTI_SEGS != 0 || drivers::sends_segments(&driver);
         let transmit = |queue| TxQueue::new(Arc::clone(&device), queue, multi_segment);
         Ok(Opened {
-            rx: RxQueue::new(Arc::clone(&device), DATA_QUEUE),
+            rx: RxQueue::new(Arc::clone(&device), DATA_QUEUE, descriptors),
             tx: transmit(DATA_QUEUE),
             control: own_control_queue.then(|| transmit(CONTROL_QUEUE)),
             port: Self { device, driver, sockets, mac, mtu },

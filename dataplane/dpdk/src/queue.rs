@@ -20,11 +20,26 @@ const SENDING: usize = 1;
 pub struct RxQueue {
     device: Arc<Device>,
     queue: u16,
+    descriptors: Option<u16>,
 }
 
 impl RxQueue {
-    pub(crate) fn new(device: Arc<Device>, queue: u16) -> Self {
-        Self { device, queue }
+    pub(crate) fn new(device: Arc<Device>, queue: u16, descriptors: Option<u16>) -> Self {
+        Self { device, queue, descriptors }
+    }
+
+    /// The descriptors of its ring; `None` if it cannot overflow.
+    pub fn descriptors(&self) -> Option<u16> {
+        self.descriptors
+    }
+
+    /// Whether more than `depth` received frames wait in it; `None` if the driver does not tell. It may read memory that the
+    /// device has written, so it does not belong in every turn.
+    pub fn holds_more_than(&mut self, depth: u16) -> Option<bool> {
+        let _visit = self.device.enter(RECEIVING)?;
+        // SAFETY: the device runs while its gate lets us in, and this is the only owner of this queue, which alone may ask.
+        let holds = unsafe { sys::shim_rx_holds(self.device.port(), self.queue, depth) };
+        (holds >= 0).then_some(holds > 0)
     }
 
     /// Appends received frames, at most [`BURST`], and returns their number: zero if the device does not run
@@ -120,6 +135,11 @@ mod tests {
         let lengths = [60, 257, 256, 1_000];
         let mut frames = lengths.iter().map(|&length| pool.frame(&vec![0; length]).unwrap()).collect();
         assert_eq!((tx.send(&mut frames), frames.len(), tx.unsendable()), (2, 0, 2));
+        assert_eq!(
+            (rx.descriptors(), rx.holds_more_than(0)),
+            (Some(1_024), None),
+            "a ring of memory does not tell"
+        );
         assert_eq!(rx.receive(&mut frames), 2);
         assert_eq!(frames.iter().map(|frame| frame.length().0).collect::<Vec<_>>(), [60, 256]);
         drop(frames);

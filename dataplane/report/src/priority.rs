@@ -102,6 +102,9 @@ pub struct PausedByCause {
     /// A relay passed on a pause that another port had received.
     #[serde(default)]
     pub relayed: u64,
+    /// The receive ring was deep, because the core was too slow.
+    #[serde(default)]
+    pub receive_ring: u64,
 }
 
 /// An egress queue.
@@ -221,6 +224,7 @@ impl PausesSentReport {
                 predicted: paused_for(PauseCause::Predicted),
                 egress_warning: paused_for(PauseCause::EgressWarning),
                 relayed: paused_for(PauseCause::Relayed),
+                receive_ring: paused_for(PauseCause::ReceiveRing),
             },
             paused_at_end: group.paused.map(|cause| cause.name().into()),
         }

@@ -32,6 +32,7 @@ pub mod link_delay;
 pub mod program;
 mod queue;
 mod reason;
+pub mod receive_ring;
 mod shard;
 mod source;
 mod sync;

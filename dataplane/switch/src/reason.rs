@@ -99,6 +99,8 @@ reasons! {
         EgressPoolFull = "egress_pool_full",
         /// A lossy frame that came while memory for received frames ran low.
         MemoryLow = "memory_low",
+        /// A lossy frame that came while the core was too slow for the port, whose receive ring was deep.
+        ReceiveRing = "receive_ring",
         /// The shard that owns its egress port lags, and the limit of frames waiting to be handed over to it is
         /// reached.
         HandoffFull = "handoff_full",

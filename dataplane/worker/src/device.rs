@@ -31,8 +31,28 @@ pub trait Device {
     /// turn.
     fn memory_is_low(&mut self) -> bool;
 
+    /// The state of the receive ring. Called after some full bursts in a row.
+    fn receive_ring(&mut self) -> ReceiveRing;
+
     /// The counters.
     fn counters(&self) -> DeviceCounters;
+}
+
+/// What a device tells about its receive ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveRing {
+    /// It loses no frame, however late the worker reads.
+    Endless,
+    /// Whether more frames are unread than [`switch::receive_ring::mark`] of its descriptors.
+    Told {
+        /// Whether they are.
+        is_deep: bool,
+    },
+    /// It has this many descriptors, and does not tell how many of them hold unread frames.
+    Untold {
+        /// The number.
+        descriptors: u32,
+    },
 }
 
 /// The counters of a device on the worker's side.

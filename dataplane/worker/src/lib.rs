@@ -24,7 +24,7 @@ mod worker;
 
 pub use capture::{CaptureFilter, CapturedFrame, FrameClass, FrameDirection, Tap, TapReader, tap};
 pub use clock::{Clock, MonotonicClock};
-pub use device::{Device, DeviceCounters};
+pub use device::{Device, DeviceCounters, ReceiveRing};
 pub use emulation::{Capacity, DelayLine, EmulationCounters, EmulationSettings};
 pub use events::{EventInlet, EventOutlet, event_ring};
 pub use exchange::{Exchange, exchanges};

@@ -10,8 +10,8 @@ use crate::exchange::{TAKEN_AT_ONCE, exchanges_of};
 use crate::mailbox::mailbox_of;
 use crate::ring::ring;
 use crate::{
-    CaptureFilter, Clock, Command, Device, DeviceCounters, Exchange, FrameClass, Full, Monitor, Reply,
-    Worker, tap,
+    CaptureFilter, Clock, Command, Device, DeviceCounters, Exchange, FrameClass, Full, Monitor, ReceiveRing,
+    Reply, Worker, tap,
 };
 use core::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
@@ -343,6 +343,10 @@ impl Device for Silence {
     fn transmit_announcement(&mut self, _: &[u8]) {}
 
     fn flush(&mut self) {}
+
+    fn receive_ring(&mut self) -> ReceiveRing {
+        ReceiveRing::Endless
+    }
 
     fn counters(&self) -> DeviceCounters {
         DeviceCounters::default()

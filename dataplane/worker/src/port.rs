@@ -3,6 +3,7 @@
 use crate::capture::Tapped;
 use crate::{DelayLine, Device, Tap};
 use core::ops::{Deref, DerefMut};
+use switch::receive_ring::RingWatch;
 use switch::{ControlFrame, Frame, Links, Shard, Transmitter, Volume};
 use units::{Nanos, PortId};
 use wire::ethernet::{EtherType, View};
@@ -18,13 +19,23 @@ pub(crate) struct Port<D: Device> {
     pub link_is_up: bool,
     /// Data frames dropped during a drain.
     pub drained: Volume,
+    /// Its full bursts in a row.
+    pub ring: RingWatch,
     /// Copies its frames, if anybody captures them.
     pub tap: Option<Box<Tap>>,
 }
 
 impl<D: Device> Port<D> {
     pub fn new(id: PortId, device: D) -> Self {
-        Self { id, device, line: None, link_is_up: true, drained: Volume::ZERO, tap: None }
+        Self {
+            id,
+            device,
+            line: None,
+            link_is_up: true,
+            drained: Volume::ZERO,
+            ring: RingWatch::default(),
+            tap: None,
+        }
     }
 
     /// Drops the data frames of `burst`, and leaves PFC, PAUSE, grant and gPTP frames.

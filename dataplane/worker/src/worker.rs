@@ -5,13 +5,13 @@ use crate::mailbox::{Command, Inspection, Mailbox, Reply};
 use crate::monitor::{Monitor, Stage};
 use crate::port::{Port, Ports};
 use crate::profile::{ProfileStage, Profiler};
-use crate::{BURST, Clock, DelayLine, Device, EventOutlet};
+use crate::{BURST, Clock, DelayLine, Device, EventOutlet, ReceiveRing};
 use core::ops::ControlFlow;
 use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
-use switch::{DelayHistogram, Handoff, Shard, Successor};
-use units::{Interval, Nanos, PortId};
+use switch::{DelayHistogram, Frame, Handoff, Shard, Successor};
+use units::{Interval, Nanos, PortId, PortSet, WireBytes};
 
 /// The behaviour of a worker without traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub struct Worker<D: Device, C> {
     /// Handoffs of another worker; empty between workers.
     arrivals: Vec<Handoff<D::Frame>>,
     draining: bool,
+    /// The ports whose receive rings are deep.
+    deep_rings: PortSet,
     /// Completed turns.
     turns: u64,
     /// Turns in which a frame arrived or left.
@@ -90,6 +92,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             burst: Vec::with_capacity(BURST),
             arrivals: Vec::with_capacity(TAKEN_AT_ONCE),
             draining: false,
+            deep_rings: PortSet::EMPTY,
             turns: 0,
             busy: 0,
             bursts_out: shard.ledger().ports(),
@@ -170,6 +173,9 @@ impl<D: Device, C: Clock> Worker<D, C> {
         self.profiler.begin(self.began);
         let mut busy = false;
         self.look_at_memory();
+        if !self.deep_rings.is_empty() {
+            self.look_at_deep_rings();
+        }
         self.profiler.end_stage(ProfileStage::Housekeeping, &mut self.clock);
         for index in 0..self.ports.len() {
             busy |= self.receive(index, last);
@@ -215,7 +221,41 @@ impl<D: Device, C: Clock> Worker<D, C> {
         }
     }
 
-    /// Receives a burst from a port, for the first time since `last` or later. Returns whether there was one.
+    /// Resumes the senders of ports whose receive rings the worker has caught up with.
+    #[cold]
+    fn look_at_deep_rings(&mut self) {
+        for port in self.ports.iter() {
+            if self.deep_rings.contains(port.id) && port.ring.is_calm(self.turns) {
+                self.deep_rings.remove(port.id);
+                self.shard.set_ring_deep(port.id, false);
+            }
+        }
+    }
+
+    /// Notes that a burst filled its room, so that more may wait in the receive ring. If that is deep, the senders of the port
+    /// are paused.
+    #[inline(never)]
+    fn note_full_burst(&mut self, index: usize, last: Nanos) {
+        let port = &mut self.ports[index];
+        if !port.ring.note_full(self.turns, last) || self.deep_rings.contains(port.id) {
+            return;
+        }
+        let is_deep = match port.device.receive_ring() {
+            ReceiveRing::Endless => false,
+            ReceiveRing::Told { is_deep } => is_deep,
+            ReceiveRing::Untold { descriptors } => {
+                let rate = self.shard.program().port(port.id).rate;
+                let read: u64 = self.burst.iter().map(|frame| WireBytes::of_frame(frame.length()).0).sum();
+                port.ring.may_be_deep(descriptors, self.now, rate, WireBytes(read))
+            }
+        };
+        if is_deep {
+            self.deep_rings.insert(port.id);
+            self.shard.set_ring_deep(port.id, true);
+        }
+    }
+
+    /// Receives a burst from a port; the turn before began at `last`. Returns whether there was a burst.
     #[inline]
     fn receive(&mut self, index: usize, last: Nanos) -> bool {
         let port = &mut self.ports[index];
@@ -232,6 +272,10 @@ impl<D: Device, C: Clock> Worker<D, C> {
         if let Some(tap) = &mut port.tap {
             tap.see_received(self.now, &self.burst);
         }
+        if self.burst.len() == BURST {
+            self.note_full_burst(index, last);
+        }
+        let port = &mut self.ports[index];
         if self.draining {
             port.drop_data(&mut self.burst);
         }

@@ -15,7 +15,9 @@ use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use switch::{ControlFrame, Shard, ShardId};
 use telemetry::{HardwareReport, Period, WireDevice};
-use worker::{Device, DeviceCounters, EventInlet, Exchange, Monitor, MonotonicClock, Worker, mailbox};
+use worker::{
+    Device, DeviceCounters, EventInlet, Exchange, Monitor, MonotonicClock, ReceiveRing, Worker, mailbox,
+};
 
 const FILE: &str = "
 [control]
@@ -73,6 +75,10 @@ impl Device for TestDevice {
     fn transmit_announcement(&mut self, _frame: &[u8]) {}
 
     fn flush(&mut self) {}
+
+    fn receive_ring(&mut self) -> ReceiveRing {
+        ReceiveRing::Endless
+    }
 
     fn counters(&self) -> DeviceCounters {
         DeviceCounters { sent: self.sent, ..DeviceCounters::default() }

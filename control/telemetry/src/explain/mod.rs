@@ -103,6 +103,7 @@ fn by_cause(priority: PriorityPeriod<'_>) -> String {
         ("predicted", of(|it| it.predicted)),
         ("egress warning", of(|it| it.egress_warning)),
         ("relayed", of(|it| it.relayed)),
+        ("receive ring", of(|it| it.receive_ring)),
     ];
     let times = times.into_iter().filter(|(_, time_ns)| *time_ns > 0);
     let told: Vec<_> = times.map(|(cause, time_ns)| format!("{cause} {}", duration(time_ns))).collect();

@@ -93,6 +93,7 @@ fn pause_causes(at: &PriorityReport) -> Vec<Sample<'_>> {
         ("predicted", times.predicted),
         ("egress_warning", times.egress_warning),
         ("relayed", times.relayed),
+        ("receive_ring", times.receive_ring),
     ]);
     by("cause", causes.into_iter().flatten())
 }

@@ -35,6 +35,7 @@ fn write_sent(page: &mut String, shown: &Shown<'_>) {
         ("threshold", |(pauses, _)| nanos(pauses.paused_by_cause_ns.threshold)),
         ("pool", |(pauses, _)| nanos(pauses.paused_by_cause_ns.pool_full)),
         ("memory", |(pauses, _)| nanos(pauses.paused_by_cause_ns.memory_low)),
+        ("ring", |(pauses, _)| nanos(pauses.paused_by_cause_ns.receive_ring)),
         ("now", |(_, pauses_peer)| yes_or_no(*pauses_peer)),
     ];
     let title = "PFC SENT: how often and for how long the gateway paused the peer";

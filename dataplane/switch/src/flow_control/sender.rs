@@ -42,11 +42,13 @@ pub enum PauseCause {
     EgressWarning,
     /// A relay passes on a pause that another port received.
     Relayed,
+    /// The core was too slow for the port, whose receive ring was deep ([`crate::receive_ring`]).
+    ReceiveRing,
 }
 
 impl PauseCause {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Threshold,
         Self::PoolFull,
         Self::Slot,
@@ -54,6 +56,7 @@ impl PauseCause {
         Self::Predicted,
         Self::EgressWarning,
         Self::Relayed,
+        Self::ReceiveRing,
     ];
 
     /// The name in reports; stable.
@@ -66,6 +69,7 @@ impl PauseCause {
             Self::Predicted => "predicted",
             Self::EgressWarning => "egress_warning",
             Self::Relayed => "relayed",
+            Self::ReceiveRing => "receive_ring",
         }
     }
 
@@ -483,7 +487,16 @@ mod tests {
         let names = PauseCause::ALL.map(PauseCause::name);
         assert_eq!(
             names,
-            ["threshold", "pool_full", "slot", "memory_low", "predicted", "egress_warning", "relayed"]
+            [
+                "threshold",
+                "pool_full",
+                "slot",
+                "memory_low",
+                "predicted",
+                "egress_warning",
+                "relayed",
+                "receive_ring"
+            ]
         );
     }
 }

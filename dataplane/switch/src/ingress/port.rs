@@ -49,6 +49,10 @@ pub(crate) struct IngressPort {
     pub may_answer: Allowance,
     /// Groups that may hold bytes.
     holding: PrioritySet,
+    /// Whether more waits in the receive ring than its mark.
+    ring_is_deep: bool,
+    /// Priorities paused for that alone: their groups fill as if they were not paused.
+    for_ring: PrioritySet,
     /// Whether a frame was dropped since the drops were last looked at.
     pub has_dropped: bool,
 }
@@ -85,6 +89,8 @@ impl IngressPort {
             hidden: HiddenCounters::default(),
             may_answer: Allowance::default(),
             holding,
+            ring_is_deep: false,
+            for_ring: PrioritySet::EMPTY,
             has_dropped: false,
         }
     }
@@ -189,7 +195,7 @@ impl IngressPort {
     /// Cells of `priority` that may come in without a closer check, in any number of frames.
     #[inline]
     pub fn room(&self, priority: Priority, pools: &Pools) -> Cells {
-        if self.pauses.paused().contains(priority) {
+        if self.takes_headroom(priority) {
             return Cells::ZERO;
         }
         self.groups[priority.index()].room(pools)
@@ -210,11 +216,17 @@ impl IngressPort {
         }
     }
 
+    /// Whether frames of `priority` fill its headroom alone, because its group had reached a threshold.
+    #[inline]
+    fn takes_headroom(&self, priority: Priority) -> bool {
+        self.pauses.paused().difference(self.for_ring).contains(priority)
+    }
+
     /// Charges a frame to its group, or returns the reason for its drop.
     #[inline]
     pub fn admit(&mut self, priority: Priority, length: Bytes, pools: &mut Pools) -> Result<(), DropReason> {
+        let paused = self.takes_headroom(priority);
         let group = &mut self.groups[priority.index()];
-        let paused = self.pauses.paused().contains(priority);
         let admitted = group.admit(Cells::of_frame(length), paused, pools);
         self.holding = self.holding.with(priority);
         let cause = threshold::reached(group, pools, &admitted);
@@ -245,10 +257,33 @@ impl IngressPort {
         }
     }
 
+    /// Sets whether the receive ring is deep. [`IngressPort::resume_where_low`] then pauses or resumes.
+    pub fn set_ring_deep(&mut self, deep: bool) {
+        self.ring_is_deep = deep;
+    }
+
+    /// Whether lossy frames end here, so that the core catches up with the receive ring. Without a lossless priority, nobody
+    /// gains by that.
+    #[inline]
+    pub fn drops_lossy(&self) -> bool {
+        self.ring_is_deep && !self.lossless.is_empty()
+    }
+
+    /// Pauses the lossless groups that are not paused.
+    #[cold]
+    fn pause_for_ring(&mut self) {
+        let free = self.lossless.difference(self.pauses.paused());
+        for priority in free.iter() {
+            self.pause(priority, Some(PauseCause::ReceiveRing));
+        }
+        self.for_ring = free;
+    }
+
     /// Pauses `priority` if there is a cause. A priority that is already paused keeps its first cause.
     #[inline]
     fn pause(&mut self, priority: Priority, cause: Option<PauseCause>) {
         if let Some(cause) = cause {
+            self.for_ring = self.for_ring.without(priority);
             self.pauses.follow(Directive::Pause { priority, cause });
         }
     }
@@ -271,15 +306,22 @@ impl IngressPort {
         self.pauses.deadline() <= now || self.scheme.deadline() <= now
     }
 
-    /// Ends the pauses of groups that have fallen below their lower threshold. Returns whether any group is still
-    /// paused.
+    /// Ends the pauses of groups that have fallen below their lower threshold, unless the receive ring is deep. Returns
+    /// whether any group is still paused.
     #[inline]
     pub fn resume_where_low(&mut self, pools: &Pools) -> bool {
         for priority in self.pauses.paused().iter() {
-            if threshold::is_low(&self.groups[priority.index()], pools) {
-                self.groups[priority.index()].end_lateness();
+            if self.for_ring.contains(priority) || threshold::is_low(&self.groups[priority.index()], pools) {
+                // A deep ring holds more of what arrived while a worker was away.
+                if !self.ring_is_deep {
+                    self.groups[priority.index()].end_lateness();
+                }
                 self.pauses.follow(Directive::Resume { priority });
             }
+        }
+        self.for_ring = PrioritySet::EMPTY;
+        if self.ring_is_deep {
+            self.pause_for_ring();
         }
         !self.pauses.paused().is_empty()
     }

@@ -216,6 +216,14 @@ impl<F: Frame> Shard<F> {
         self.fabric.allow_late(port, WireBytes(rate.bytes_in(away).saturating_add(1)));
     }
 
+    /// Sets whether the receive ring of `port`, which this shard owns, is deep ([`crate::receive_ring`]). While it is, the
+    /// lossless priorities of the port are paused, and its lossy frames are dropped before they are forwarded
+    /// ([`crate::DropReason::ReceiveRing`]). Lossless frames are admitted as ever. A port without lossless priorities goes on
+    /// as before.
+    pub fn set_ring_deep(&mut self, port: PortId, deep: bool) {
+        self.fabric.set_ring_deep(port, deep);
+    }
+
     /// Reads the releases of other shards, and resumes groups that have fallen below their thresholds. With several
     /// shards, call it once per turn.
     pub fn look_at_other_shards(&mut self) {

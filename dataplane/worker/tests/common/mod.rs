@@ -16,7 +16,7 @@ use wire::ethernet::MacAddress;
 use wire::{grants, mac_control, pfc};
 use worker::{
     BURST, Capacity, Clock, Command, Controls, DelayLine, Device, DeviceCounters, EmulationSettings,
-    Exchange, Inspection, Monitor, Reply, Worker, exchanges, mailbox,
+    Exchange, Inspection, Monitor, ReceiveRing, Reply, Worker, exchanges, mailbox,
 };
 
 pub const A: PortId = PortId(0);
@@ -241,6 +241,10 @@ impl Device for MemoryDevice {
     fn memory_is_low(&mut self) -> bool {
         self.cable.spend(|costs| costs.memory);
         self.cable.outside().memory_is_low
+    }
+
+    fn receive_ring(&mut self) -> ReceiveRing {
+        ReceiveRing::Endless
     }
 
     fn counters(&self) -> DeviceCounters {

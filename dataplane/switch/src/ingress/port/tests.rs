@@ -158,6 +158,41 @@ fn low_memory_pauses_all_lossless_groups() {
 }
 
 #[test]
+fn a_deep_ring_pauses_lossless_groups_which_fill_up_to_xoff_before_they_take_headroom() {
+    let mut bench = Bench::new(settings());
+    let ring = Some(PauseCause::ReceiveRing);
+    let turn = |bench: &mut Bench, deep| {
+        bench.port.set_ring_deep(deep);
+        bench.port.resume_where_low(&bench.pools);
+        [P0, P3, P4].map(|priority| bench.cause(priority))
+    };
+    assert_eq!((turn(&mut bench, true), bench.port.drops_lossy()), ([None, ring, ring], true));
+    assert_eq!(bench.room(P3), Cells(99), "as if it were not paused");
+    bench.admit(P3, 10);
+    assert_eq!((bench.room(P3), bench.port.groups[P3.index()].headroom()), (Cells::ZERO, Bytes::ZERO));
+    assert_eq!(bench.admit(P3, 11), 10, "from XOFF on it has its headroom");
+    assert_eq!(turn(&mut bench, false), [None, ring, None], "one is above XON");
+    assert!(!bench.depart(P3, 20) && !bench.port.drops_lossy());
+
+    bench.admit(P3, 10);
+    assert_eq!(turn(&mut bench, true), [None, Some(PauseCause::Threshold), ring]);
+    assert!(bench.depart(P3, 10), "the ring is still deep");
+    assert_eq!((bench.cause(P3), bench.room(P3)), (ring, Cells(99)));
+    assert_eq!(turn(&mut bench, false), [None; 3]);
+}
+
+#[test]
+fn a_port_without_lossless_priorities_drops_nothing_for_its_ring() {
+    let mut port = settings();
+    port.groups = [GroupSettings::Lossy; Priority::COUNT];
+    let mut bench = Bench::new(port);
+    bench.port.set_ring_deep(true);
+    assert!(!bench.port.resume_where_low(&bench.pools) && !bench.port.drops_lossy());
+    bench.configure(9, settings());
+    assert!(bench.port.drops_lossy());
+}
+
+#[test]
 fn a_drop_counts_for_its_priority_and_reason() {
     let mut bench = Bench::new(settings());
     bench.port.count_drop(P3, DropReason::Oversize, FRAME);

@@ -32,6 +32,9 @@ impl<F: Frame> Fabric<F> {
     ) {
         self.read_other_shards();
         let entrance = self.entrance(now, port, program);
+        if self.ingress[port.index()].drops_lossy() {
+            self.drop_lossy(&entrance, burst);
+        }
         let carries_data = match burst.len() {
             // A lone frame skips the loop, which would prefetch for others.
             1 => burst.pop().is_some_and(|frame| self.receive_alone(&entrance, frame, links, forward)),

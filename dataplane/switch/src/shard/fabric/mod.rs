@@ -12,6 +12,7 @@ mod ingress;
 mod link_agent;
 mod link_delay;
 mod lscc;
+mod overload;
 mod pass;
 mod recorder;
 mod run;

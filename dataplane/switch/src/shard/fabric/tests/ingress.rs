@@ -130,6 +130,27 @@ fn low_memory_pauses_lossless_priorities_of_all_ports_until_it_is_over() {
 }
 
 #[test]
+fn a_deep_ring_pauses_its_port_alone_whose_lossy_frames_end_there_until_it_is_over() {
+    for lone in [false, true] {
+        let mut bench = bench();
+        bench.fabric.set_ring_deep(A, true);
+        let ring = Some(PauseCause::ReceiveRing);
+        assert_eq!([A, B].map(|port| bench.cause(port, P3)), [ring, None]);
+        let arriving = if lone { vec![frame(C, P0)] } else { vec![frame(C, P0), frame(C, P3)] };
+        bench.inject(A, arriving, lone);
+        bench.inject(B, vec![frame(C, P0)], false);
+        assert_eq!((bench.waiting(C, P0), bench.waiting(C, P3)), (1, u64::from(!lone)));
+        assert_eq!(bench.dropped(P0), [(DropReason::ReceiveRing, 1)]);
+        bench.egress(A, 0);
+        assert_eq!(bench.fabric.egress[A.index()].control.frames, 1, "an XOFF was sent");
+        bench.fabric.set_ring_deep(A, false);
+        bench.inject(A, vec![frame(C, P0)], false);
+        assert_eq!((bench.cause(A, P3), bench.waiting(C, P0)), (None, 2));
+        assert_eq!(bench.fabric.port_deadline(A), Nanos(84), "an XON, when the XOFF has left");
+    }
+}
+
+#[test]
 fn a_port_answers_1000_frames_at_once_and_drops_more_by_name() {
     for burst in [1, 17] {
         let mut bench = bench();
