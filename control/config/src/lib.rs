@@ -12,6 +12,7 @@ mod core_load;
 pub mod cores;
 mod defaults;
 mod device;
+mod device_mtu;
 mod diff;
 mod emulation;
 mod endpoint;

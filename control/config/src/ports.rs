@@ -74,6 +74,7 @@ impl Builder<'_> {
             addresses: values(&decl.addresses).map(|it| it.value).collect(),
             rate,
             max_frame,
+            device_mtu: None,
             tx_window: decl.tx_window(),
             classification: classification(decl.classify()),
             orientation: decl.orientation.as_ref().map(|it| it.value),

@@ -281,6 +281,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             addresses: vec![format!("10.0.{index}.1/24").parse().unwrap()],
             rate,
             max_frame: Bytes(max_frame),
+            device_mtu: None,
             tx_window: Interval(tx_window),
             classification,
             orientation: None,

@@ -1,6 +1,7 @@
 //! One port's egress: its queues, and the choice of the next frame.
 
 mod adaptive;
+mod longest;
 mod slow;
 
 use super::gate::Gate;
@@ -16,6 +17,7 @@ use crate::ledger::{Load, Volume};
 use crate::program::{MarkAt, PortSettings, QueueSettings};
 use crate::queue::{Charge, Lent, Queued, Store};
 use crate::reason::{DropReason, PerReason};
+use longest::Longest;
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Cells, Nanos, PauseQuanta, Priority, QueueId, QueueSet, WireBytes};
@@ -24,8 +26,8 @@ use units::{Bytes, Cells, Nanos, PauseQuanta, Priority, QueueId, QueueSet, WireB
 #[derive(Serialize, Deserialize)]
 pub(crate) struct EgressPort {
     pub gate: Gate,
-    /// The longest frame that may leave.
-    pub max_frame: Bytes,
+    /// The longest frames that may leave.
+    pub longest: Longest,
     /// Adds telemetry of the link to packets of HPCC.
     stamper: Option<Stamper>,
     scheduler: Scheduler,
@@ -94,7 +96,7 @@ impl EgressPort {
     pub fn new(settings: &PortSettings) -> Self {
         let mut port = Self {
             gate: Gate::new(settings),
-            max_frame: settings.max_frame,
+            longest: Longest::of(settings),
             slow: [None; Priority::COUNT],
             barred: QueueSet::EMPTY,
             stamper: Stamper::new(settings),
@@ -121,7 +123,7 @@ impl EgressPort {
         report: impl FnMut(QueueId, WatchdogChange),
     ) {
         self.gate.configure(now, old, new);
-        self.max_frame = new.max_frame;
+        self.longest = Longest::of(new);
         self.stamper = Stamper::new(new);
         self.scheduler.configure(&new.queues, new.max_frame, new.rate);
         for (queue, (old, new_queue)) in self.queues.iter_mut().zip(old.queues.iter().zip(&new.queues)) {
@@ -275,7 +277,7 @@ impl EgressPort {
             && self.stamper.is_none()
             && self.watchdog.stormed().is_empty()
             && self.notifications.is_empty()
-            && length <= self.max_frame
+            && length <= self.longest.any
             && queue.red.as_ref().is_none_or(|red| red.at != MarkAt::Enqueue)
             && (lossless || queue.lossy.has_room(Cells::of_frame(length), pools))
     }

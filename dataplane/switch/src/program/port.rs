@@ -27,6 +27,9 @@ pub struct PortSettings {
     pub rate: BitRate,
     /// Longest frame that passes, without FCS: 64 to [`PortSettings::LARGEST_FRAME`].
     pub max_frame: Bytes,
+    /// The longest packet without Ethernet header that the port's device sends, if it sends fewer than `max_frame` promises.
+    /// A frame with a VLAN tag may be four bytes longer, as in Linux.
+    pub device_mtu: Option<Bytes>,
     /// The lead over the link clock with which frames are handed to the device. Zero if nothing lies between the
     /// switch and the wire (replay, simulation). A received pause takes effect within this time and one frame.
     pub tx_window: Interval,
@@ -104,6 +107,7 @@ impl PortSettings {
             addresses: Vec::new(),
             rate,
             max_frame: Self::LARGEST_FRAME,
+            device_mtu: None,
             tx_window: Interval::ZERO,
             classification: Classification::default(),
             orientation: None,

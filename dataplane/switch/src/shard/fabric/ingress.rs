@@ -263,7 +263,7 @@ impl<F: Frame> Fabric<F> {
     fn admit(&mut self, arrival: Arrival, egress: PortId, mut frame: F) {
         let Arrival { port, priority, queue, length, .. } = arrival;
         let ingress = &mut self.ingress[port.index()];
-        if length > self.egress[egress.index()].max_frame {
+        if !self.egress[egress.index()].longest.takes(length, frame.headers()) {
             ingress.count_drop(priority, DropReason::Oversize, length);
             return;
         }

@@ -46,7 +46,7 @@ impl<F: Frame> Fabric<F> {
             }
         }
         let shown = way != Way::HandOver && self.notifying.contains(egress);
-        let (longest, load, lent) = (to.max_frame, Load::ZERO, Lent::default());
+        let (longest, load, lent) = (to.longest.any, Load::ZERO, Lent::default());
         Run { egress, priority, queue, longest, room, way, shown, charge, load, lent }
     }
 

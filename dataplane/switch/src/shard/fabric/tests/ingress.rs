@@ -83,6 +83,43 @@ fn a_port_takes_frames_up_to_its_longest_however_they_come() {
     }
 }
 
+/// Linux lets the tag of a frame go beyond the MTU, and nothing else.
+#[test]
+fn a_device_of_a_shorter_mtu_limits_what_leaves_and_has_room_for_a_tag_beyond_it() {
+    let ports = |device_mtu| {
+        let mut ports: Vec<_> = (0..2).map(|number| port(number, &[])).collect();
+        ports[B.index()].device_mtu = device_mtu;
+        ports
+    };
+    let of = |length, ether_type: [u8; 2]| {
+        let mut frame = Routed { length, ..frame(B, P3) };
+        frame.bytes[12..14].copy_from_slice(&ether_type);
+        frame
+    };
+    let (vlan, service_vlan, opaque) = ([0x81, 0x00], [0x88, 0xa8], [0x88, 0xb5]);
+    let frames =
+        [(0, vlan), (4, vlan), (5, vlan), (0, service_vlan), (1, service_vlan), (0, opaque), (1, opaque)];
+    let left = [true, true, false, true, false, true, false];
+    // In a burst, and alone.
+    for burst in [1, frames.len()] {
+        let mut bench = Bench::new(ports(None));
+        bench.install(ports(Some(Bytes(LENGTH - 14))));
+        let frames = frames.map(|(more, ether_type)| of(LENGTH + more, ether_type));
+        let mut sent: Vec<_> =
+            frames.chunks(burst).flat_map(|chunk| bench.inject(A, chunk.to_vec(), true)).collect();
+        for _ in frames.iter() {
+            bench.now += Interval::from_millis(1);
+            sent.extend(bench.egress(B, usize::MAX));
+        }
+        let has_left = frames.each_ref().map(|frame| sent.contains(frame));
+        assert_eq!(has_left, left, "{burst}");
+        let ingress = &bench.fabric.ingress[A.index()];
+        let dropped = [P0, P3]
+            .map(|priority| ingress.counters.dropped[priority.index()][DropReason::Oversize.index()].frames);
+        assert_eq!(dropped.iter().sum::<u64>(), 3);
+    }
+}
+
 #[test]
 fn a_frame_that_is_dropped_at_egress_leaves_its_group_at_once() {
     let mut ports: Vec<_> = (0..2).map(|number| port(number, &[])).collect();
