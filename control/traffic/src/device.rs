@@ -7,8 +7,6 @@ use units::{BitRate, Interval};
 
 /// The interface that leads to this machine only.
 const LOOPBACK: &str = "lo";
-/// The error of DPDK for a device of a driver that it does not have: EFAULT.
-const NO_DRIVER: i32 = 14;
 
 /// Why a device cannot be used, or not for this.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,14 +30,9 @@ pub enum DeviceError {
     NoLink(String),
     /// Another run has the interface.
     #[error(
-        "the interface {0} is used by another `longspan traffic`, or for another host; use one for each host"
+        "the interface {0} is used by another `longspan traffic`, by a gateway, or for another host; use one for each host"
     )]
     InUse(String),
-    /// DPDK has no such driver.
-    #[error(
-        "{0}: DPDK has no driver of this name; see `ls /usr/lib/*/dpdk/pmds-*` for those that are installed"
-    )]
-    NoDriver(String),
     /// Pauses that follow each other faster than the link carries them.
     #[error("--every {every} is shorter than a pause takes on {device} at {rate}; use at least {least}")]
     TooOften {
@@ -119,13 +112,7 @@ impl DeviceName {
 
     /// Why DPDK refused it.
     pub(crate) fn refused(&self, error: &dpdk::EalError) -> DeviceError {
-        let device = self.text().to_owned();
-        match error {
-            dpdk::EalError::Device { source, .. } if source.raw_os_error() == Some(NO_DRIVER) => {
-                DeviceError::NoDriver(device)
-            }
-            _ => DeviceError::Refused { device, reason: error.to_string() },
-        }
+        DeviceError::Refused { device: self.text().to_owned(), reason: error.to_string() }
     }
 }
 

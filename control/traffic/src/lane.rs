@@ -1,6 +1,5 @@
 //! Devices with their queues.
 
-use crate::claim;
 use crate::device::{DeviceError, DeviceName};
 use crate::interfaces::{self, LinkState};
 use crate::player::Player;
@@ -140,7 +139,7 @@ pub(crate) fn open(devices: &[DeviceName], frame_max: Bytes) -> Result<Vec<Lane>
 fn claim(device: &DeviceName) -> Result<Option<Claim>, DeviceError> {
     match device {
         DeviceName::Interface(name) => {
-            let claim = claim::take(Path::new(Claim::DIRECTORY), name);
+            let claim = Claim::interface(Path::new(Claim::DIRECTORY), name);
             claim.map(Some).ok_or_else(|| DeviceError::InUse(name.clone()))
         }
         DeviceName::Pci(_) | DeviceName::Virtual(_) => Ok(None),

@@ -6,7 +6,6 @@
 //! come out. A [`Storm`] is a sender of pauses. `ports` moves frames between them and devices of DPDK.
 
 #[cfg(feature = "dpdk")]
-mod claim;
 #[cfg(feature = "dpdk")]
 mod device;
 mod expected;

@@ -45,6 +45,14 @@ impl Claim {
         }
     }
 
+    /// Claims an interface of the kernel in the network namespace of this process. `None` if another claim of this user
+    /// holds it.
+    pub fn interface(directory: &Path, interface: &str) -> Option<Self> {
+        // The same name is another interface in another network namespace.
+        let namespace = fs::metadata("/proc/self/ns/net").map_or(0, |it| it.ino());
+        Self::take(directory, &format!("longspan-interface-{namespace}-{interface}"))
+    }
+
     /// As [`take`](Self::take), but waits until no other claim of this user holds the name. It is for names that are
     /// held for a moment only.
     pub fn wait(directory: &Path, name: &str) -> Self {
@@ -124,6 +132,16 @@ mod tests {
         assert!(take("one").is_none() && take("other").is_some());
         drop(first);
         assert!(take("one").is_some());
+    }
+
+    #[test]
+    fn an_interface_has_one_user_at_a_time_and_is_free_after_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let take = |interface| Claim::interface(directory.path(), interface);
+        let first = take("eth0").unwrap();
+        assert!(take("eth0").is_none() && take("eth1").is_some());
+        drop(first);
+        assert!(take("eth0").is_some());
     }
 
     #[test]

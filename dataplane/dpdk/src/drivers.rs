@@ -35,6 +35,18 @@ pub(crate) fn frees_on_interrupts(driver: &str) -> bool {
     driver == "net_memif"
 }
 
+/// Whether a driver counts frames as sent that the interface of the kernel then drops. af_packet and pcap offer the kernel
+/// such a frame again until it takes it, so what the interface counts there are attempts and no losses.
+pub(crate) fn hides_losses_of_interface(driver: &str) -> bool {
+    driver == "net_af_xdp"
+}
+
+/// Whether the MTU that a driver reports limits the frames that its device sends. Software devices say something, and send
+/// what fits their buffers.
+pub(crate) fn keeps_to_its_mtu(driver: &str) -> bool {
+    !SOFTWARE.contains(&driver)
+}
+
 /// Whether a driver receives through packet sockets whose losses it does not count.
 pub(crate) fn hides_losses_of_sockets(driver: &str) -> bool {
     driver == "net_af_packet"
@@ -43,6 +55,16 @@ pub(crate) fn hides_losses_of_sockets(driver: &str) -> bool {
 /// Whether a driver has no receive ring that can overflow: it reads a file, or makes its frames when they are asked for.
 pub(crate) fn never_overflows(driver: &str) -> bool {
     matches!(driver, "net_pcap" | "net_null")
+}
+
+/// A software driver of nearly the same name as that of a virtual device, which may end in digits.
+pub(crate) fn similar(device: &str) -> Option<&'static str> {
+    let name = device.trim_end_matches(|it: char| it.is_ascii_digit());
+    if SOFTWARE.contains(&name) {
+        return None;
+    }
+    let distance = |driver: &&str| strsim::damerau_levenshtein(driver, name);
+    SOFTWARE.into_iter().min_by_key(distance).filter(|driver| distance(driver) <= 2)
 }
 
 /// Looks up the driver's name, as in [`crate::Port::driver`].
@@ -87,6 +109,13 @@ mod tests {
         assert!(matches!(pfc_passage("net_i40e"), PfcPassage::Blocked(_)));
         assert_eq!(pfc_passage("net_memif"), PfcPassage::Passes);
         assert_eq!(pfc_passage("net_virtio"), PfcPassage::Passes);
+    }
+
+    #[test]
+    fn a_misspelt_driver_is_told_from_one_that_is_not_installed() {
+        assert_eq!(similar("net_pcp0"), Some("net_pcap"));
+        assert_eq!(similar("net_af_paket12"), Some("net_af_packet"));
+        assert_eq!(["net_pcap0", "net_of_tomorrow0"].map(similar), [None; 2]);
     }
 
     #[test]

@@ -83,6 +83,17 @@ pub enum EalError {
         /// The file of its group of the IOMMU.
         group: String,
     },
+    /// No driver that is installed makes a virtual device of this name.
+    #[error(
+        "DPDK has no driver for {device}{} `ls /usr/lib/*/dpdk/pmds-*` lists those that are installed, and the package \
+         librte-net-NAME23 has another", meant.map_or(".".into(), |name| format!("; did you mean {name}?"))
+    )]
+    NoDriver {
+        /// The name of the device, which begins with that of its driver.
+        device: String,
+        /// A driver with a similar name.
+        meant: Option<&'static str>,
+    },
     /// A virtual device could not be made; DPDK's log, on stderr, says more.
     #[error("DPDK cannot create the device {device}: {source}")]
     Device {

@@ -47,6 +47,8 @@ mod eal;
 mod eal_options;
 mod error;
 mod gate;
+#[expect(unsafe_code, reason = "asks the kernel about interfaces")]
+mod interface;
 #[expect(unsafe_code, reason = "gives DPDK a handler of interrupts")]
 mod interrupts;
 #[expect(unsafe_code, reason = "reads and frees mbufs")]
@@ -82,6 +84,7 @@ pub use eal::{
 };
 pub use eal_options::{EalOptions, Memory};
 pub use error::EalError;
+pub use interface::Interface;
 pub use mbuf::Mbuf;
 pub use pool::{Pool, PoolError, PoolSettings};
 pub use port::{Link, Opened, Port, PortStatistics};

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Resource, getrlimit};
 
 use crate::capability::Capability;
+use crate::drivers;
 use crate::error::{EalError, error_of};
 use crate::{EalOptions, Memory};
 
@@ -18,6 +19,9 @@ const NEEDED: [(&str, Capability); 4] = [
     ("net_pcap", Capability::NET_RAW),
     ("net_tap", Capability::NET_ADMIN),
 ];
+
+/// The error of DPDK for a device of a driver that it does not have: EFAULT.
+const NO_DRIVER: c_int = 14;
 
 pub(crate) fn why_not_started(options: &EalOptions, arguments: Vec<String>, source: io::Error) -> EalError {
     let capability = Capability::IPC_LOCK;
@@ -38,6 +42,10 @@ pub(crate) fn why_not_made(device: &str, status: c_int) -> EalError {
     if locks_too_much(device) {
         let what = format!("locking the rings of the device {device} exceeds the limit on locked memory and");
         return EalError::NotPermitted { what, capability: Capability::IPC_LOCK };
+    }
+    if status == -NO_DRIVER {
+        let name = device.split(',').next().unwrap_or(device);
+        return EalError::NoDriver { device: name.to_owned(), meant: drivers::similar(name) };
     }
     // Many drivers return -1 for any failure; it does not mean EPERM.
     let source = if status == -1 { io::Error::other("its driver rejected it") } else { error_of(status) };

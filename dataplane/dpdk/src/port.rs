@@ -9,6 +9,7 @@ use wire::ethernet::MacAddress;
 
 use crate::device::{CONTROL_QUEUE, DATA_QUEUE, Device, PortError};
 use crate::drivers::{self, PfcPassage};
+use crate::interface::Interface;
 use crate::interrupts;
 use crate::packet_sockets::PacketSockets;
 use crate::{PortSettings, RxQueue, TxQueue};
@@ -21,6 +22,8 @@ pub struct Port {
     driver: String,
     /// Those whose losses the driver does not count.
     sockets: PacketSockets,
+    /// The interface whose losses the driver does not count, and those before the start.
+    below: Option<(Interface, u64)>,
     mac: MacAddress,
     mtu: Bytes,
 }
@@ -65,7 +68,7 @@ pub struct PortStatistics {
     pub receive_errors: u64,
     /// Times that the pool had no mbuf for a received frame.
     pub receive_without_mbuf: u64,
-    /// Frames that the device could not send.
+    /// Frames that the device could not send, or that the interface of the kernel below it dropped.
     pub transmit_errors: u64,
 }
 
@@ -122,6 +125,12 @@ impl Port {
         } else {
             PacketSockets::default()
         };
+        let hides_losses = drivers::hides_losses_of_interface(&driver);
+        let below = if hides_losses { Interface::numbered(info.if_index) } else { None };
+        let below = below.map(|interface| {
+            let before = interface.unsent();
+            (interface, before)
+        });
         let (mac, mtu) = (device.mac()?, device.mtu()?);
         let device = Arc::new(device);
         let multi_segment =
@@ -131,7 +140,7 @@ impl Port {
             rx: RxQueue::new(Arc::clone(&device), DATA_QUEUE, descriptors),
             tx: transmit(DATA_QUEUE),
             control: own_control_queue.then(|| transmit(CONTROL_QUEUE)),
-            port: Self { device, driver, sockets, mac, mtu },
+            port: Self { device, driver, sockets, below, mac, mtu },
         })
     }
 
@@ -150,10 +159,10 @@ impl Port {
         self.mac
     }
 
-    /// The longest packet, without Ethernet header and FCS, as reported by the device. Software devices may
-    /// carry longer ones.
-    pub fn mtu(&self) -> Bytes {
-        self.mtu
+    /// The longest packet that the device sends, without Ethernet header and FCS. `None` for a software device, which sends
+    /// what fits its buffers, or what the [`Interface`] of the kernel below it sends.
+    pub fn mtu(&self) -> Option<Bytes> {
+        drivers::keeps_to_its_mtu(&self.driver).then_some(self.mtu)
     }
 
     /// Whether PFC frames pass the device.
@@ -210,7 +219,12 @@ impl Port {
             receive_missed: stats.imissed + lost,
             receive_errors: stats.ierrors,
             receive_without_mbuf: stats.rx_nombuf,
-            transmit_errors: stats.oerrors,
+            transmit_errors: stats.oerrors + self.below.as_ref().map_or(0, dropped_below),
         })
     }
+}
+
+/// Frames that an interface did not send since it had not sent `before`.
+fn dropped_below((interface, before): &(Interface, u64)) -> u64 {
+    interface.unsent().saturating_sub(*before)
 }

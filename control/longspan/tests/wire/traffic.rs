@@ -197,7 +197,7 @@ fn devices_refused(lab: &Lab) {
         "longspan: there is no interface \"nosuch\" in this network namespace; there are eth0, lo\n";
     assert_eq!(storm("nosuch", "1ms"), expected);
     assert!(storm("lo", "1ms").contains("lo leads to no other machine"));
-    assert!(storm("net_foo0", "1ms").contains("net_foo0: DPDK has no driver of this name"));
+    assert!(storm("net_foo0", "1ms").contains("net_foo0: DPDK has no driver for net_foo0"));
     assert!(storm("eth0", "1ns").contains("is shorter than a pause takes on eth0 at 10G"));
     let arguments = ["storm", "eth0", "--priority", "3", "--every", "1ms", "--for", "60s"];
     let mut first = start_in(lab, &near, "first", &arguments);

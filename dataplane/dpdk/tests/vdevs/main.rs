@@ -9,3 +9,4 @@ mod frames;
 mod pools;
 mod start;
 mod support;
+mod truth;

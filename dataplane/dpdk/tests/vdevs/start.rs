@@ -29,10 +29,13 @@ fn a_pci_device_that_is_not_there_is_named() {
 
 #[test]
 fn a_device_that_cannot_be_made_is_named() {
-    for device in ["net_of_tomorrow0", "net_pcap_missing,rx_pcap=/nowhere/in.pcap", "net_memif_bad,role=king"]
-    {
+    for device in ["net_pcap_missing,rx_pcap=/nowhere/in.pcap", "net_memif_bad,role=king"] {
         let error = eal().attach(device).unwrap_err();
         assert!(matches!(&error, EalError::Device { device: named, .. } if named == device), "{error}");
+    }
+    for (device, similar) in [("net_of_tomorrow0", None), ("net_pcp0,tx_pcap=out.pcap", Some("net_pcap"))] {
+        let error = eal().attach(device).unwrap_err();
+        assert!(matches!(error, EalError::NoDriver { meant, .. } if meant == similar), "{error}");
     }
     assert!(matches!(eal().attach("net_null0\0"), Err(EalError::Argument(_))));
 }
