@@ -17,6 +17,7 @@ use worker::Inspection;
 
 use crate::captures::Captures;
 use crate::crew::Crew;
+use crate::device_mtu::DeviceMtus;
 use crate::event::Event;
 use crate::journal::Journal;
 use crate::lateness::{Late, Lateness};
@@ -84,6 +85,8 @@ pub struct Control<L> {
     pub gateway: Gateway,
     /// The observed lateness of workers.
     pub lateness: Lateness,
+    /// The MTUs of devices.
+    pub device_mtus: DeviceMtus,
     /// The measured delays of links.
     pub link_delays: LinkDelays,
     /// The neighbours of ports, and what they have changed.
@@ -221,7 +224,11 @@ impl<L: Line> Control<L> {
 
     /// Puts a configuration in force, completely or not at all.
     fn conclude_reload(&mut self, outcome: Outcome) {
-        let result = outcome.map(|successor| {
+        let result = outcome.and_then(|successor| {
+            let reasons = self.device_mtus.refuse(&self.configured, &successor.gateway);
+            if reasons.is_empty() { Ok(successor) } else { Err(reasons) }
+        });
+        let result = result.map(|successor| {
             for warning in &successor.gateway.warnings {
                 tracing::warn!("{warning}");
             }
@@ -248,17 +255,22 @@ impl<L: Line> Control<L> {
 
     /// Makes all workers change to `gateway`, for this `reason`.
     fn put_in_force(&mut self, gateway: Gateway, reason: Reason) {
+        let before = self.install(gateway);
+        self.note_headroom(&before, reason);
+        for (port, what) in self.link_agents.tell_negotiated(&self.configured, &self.gateway) {
+            self.journal.note(unix_time(), Some(port), None, what);
+        }
+    }
+
+    /// Makes all workers change to `gateway`. Returns the one before.
+    fn install(&mut self, gateway: Gateway) -> Gateway {
         for core in self.crew.install(&gateway.program, &self.gateway.program) {
             tracing::warn!(
                 "the worker on core {core} is stalled and will apply the configuration when it resumes"
             );
         }
         self.crew.promise(&gateway);
-        let before = core::mem::replace(&mut self.gateway, gateway);
-        self.note_headroom(&before, reason);
-        for (port, what) in self.link_agents.tell_negotiated(&self.configured, &self.gateway) {
-            self.journal.note(unix_time(), Some(port), None, what);
-        }
+        core::mem::replace(&mut self.gateway, gateway)
     }
 
     /// Notes the groups whose headroom was another in `before`.
@@ -330,7 +342,26 @@ impl<L: Line> Control<L> {
     /// The configuration that should be in force.
     fn wanted(&mut self) -> Gateway {
         let negotiated = self.link_agents.apply(&self.configured);
-        self.lateness.cover(&self.link_delays.apply(&negotiated), &self.gateway)
+        let covered = self.lateness.cover(&self.link_delays.apply(&negotiated), &self.gateway);
+        self.device_mtus.apply(&covered)
+    }
+
+    /// Lets no frame be queued for a device that would drop it in silence.
+    fn watch_mtus(&mut self) {
+        let changed = self.device_mtus.see(&self.lines);
+        if changed.is_empty() {
+            return;
+        }
+        let limited = self.device_mtus.apply(&self.gateway);
+        self.install(limited);
+        if let Some(widening) = &mut self.widening {
+            widening.gateway = self.device_mtus.apply(&widening.gateway);
+        }
+        for port in changed {
+            let device = self.lines[port.index()].device().name;
+            let what = self.device_mtus.tell(port, &device, &self.gateway);
+            what.into_iter().for_each(|what| self.journal.note(unix_time(), Some(port), None, what));
+        }
     }
 
     /// Judges what neighbours announce, now and then. Returns whether the PFC of a port is to change.
@@ -395,6 +426,7 @@ impl<L: Line> Control<L> {
         self.captures.remove_ended(&mut self.crew);
         self.journal.collect();
         self.watch_room();
+        self.watch_mtus();
         for (number, (line, known)) in (0..).zip(self.lines.iter_mut().zip(links)) {
             if let Some(trouble) = line.trouble() {
                 let name = &self.gateway.program.port(PortId(number)).name;

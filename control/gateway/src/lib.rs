@@ -24,6 +24,10 @@ mod crew;
 #[cfg(feature = "dpdk")]
 mod device;
 #[cfg(feature = "dpdk")]
+mod device_error;
+#[cfg(feature = "dpdk")]
+mod device_mtu;
+#[cfg(feature = "dpdk")]
 mod dpdk_telemetry;
 #[cfg(feature = "dpdk")]
 mod event;
@@ -51,6 +55,8 @@ mod memory;
 mod metrics;
 #[cfg(feature = "dpdk")]
 mod notify;
+#[cfg(feature = "dpdk")]
+mod open;
 #[cfg(feature = "otlp")]
 pub mod otlp;
 #[cfg(feature = "dpdk")]
@@ -71,6 +77,10 @@ mod start;
 
 #[cfg(feature = "dpdk")]
 pub use control::Ended;
+#[cfg(feature = "dpdk")]
+pub use device_error::DeviceError;
+#[cfg(feature = "dpdk")]
+pub use device_mtu::MtuError;
 #[cfg(feature = "dpdk")]
 pub use dpdk::ResidentMemory;
 #[cfg(feature = "dpdk")]

@@ -4,11 +4,12 @@ use core::time::Duration;
 use std::time::Instant;
 
 use config::runtime::DeviceKind;
-use dpdk::{PfcPassage, Port};
+use dpdk::{Claim, Interface, PfcPassage, Port};
 use telemetry::{HardwareReport, Passage, WireDevice};
+use units::Bytes;
 
 use crate::device::ControlQueue;
-use crate::links::{Carrier, interface};
+use crate::links::Carrier;
 use crate::memif;
 
 /// The interval at which a memif client looks for its server.
@@ -27,6 +28,9 @@ pub trait Line {
     /// Whether the link is up.
     fn is_up(&self) -> bool;
 
+    /// The longest packet that it sends; `None` if that is not limited, or unknown.
+    fn mtu(&self) -> Option<Bytes>;
+
     /// Does what it takes beyond waiting to bring a link up that is down. Called often while it is.
     fn bring_up(&mut self);
 
@@ -40,13 +44,20 @@ pub trait Line {
     fn hardware(&self) -> HardwareReport;
 }
 
+/// The interface of the kernel below a device.
+pub struct Below {
+    pub interface: Interface,
+    /// Keeps others from the interface.
+    pub _claim: Claim,
+}
+
 /// A DPDK port.
 pub struct DpdkLine {
     port: Port,
     /// The name in messages: the kernel interface behind it, or else DPDK's name.
     name: String,
     /// The kernel interface behind it, if any.
-    carrier: Option<Carrier>,
+    below: Option<(Below, Carrier)>,
     /// When a memif client looks for its server again if its link is down; `None` for other devices.
     next_seek: Option<Instant>,
     /// `None` once it is given up.
@@ -56,21 +67,28 @@ pub struct DpdkLine {
 }
 
 impl DpdkLine {
-    /// The line of `port`, a device of `kind`, with its control queue.
-    pub fn new(port: Port, kind: &DeviceKind, control_queue: ControlQueue) -> Self {
-        let interface = match kind {
-            DeviceKind::Virtual(vdev) => interface(vdev),
-            DeviceKind::Pci(_) => None,
-        };
-        let (name, carrier) = (interface.unwrap_or(port.name()).into(), interface.map(Carrier::of));
+    /// The line of `port`, a device of `kind` on the interface `below`, with its control queue.
+    pub fn new(port: Port, below: Option<Below>, kind: &DeviceKind, control_queue: ControlQueue) -> Self {
+        let name = below.as_ref().map_or(port.name(), |below| below.interface.name()).to_owned();
+        let below = below.map(|below| {
+            let carrier = Carrier::of(below.interface.name());
+            (below, carrier)
+        });
         let next_seek = memif::is_client(kind).then(|| Instant::now() + SEEK_SERVER);
-        Self { port, name, carrier, next_seek, control_queue: Some(control_queue), refuses_since: None }
+        Self { port, name, below, next_seek, control_queue: Some(control_queue), refuses_since: None }
     }
 }
 
 impl Line for DpdkLine {
     fn is_up(&self) -> bool {
-        self.carrier.as_ref().is_none_or(Carrier::is_up) && self.port.link().up
+        self.below.as_ref().is_none_or(|(_, carrier)| carrier.is_up()) && self.port.link().up
+    }
+
+    fn mtu(&self) -> Option<Bytes> {
+        match &self.below {
+            Some((below, _)) => below.interface.mtu().ok(),
+            None => self.port.mtu(),
+        }
     }
 
     fn bring_up(&mut self) {

@@ -1,4 +1,4 @@
-//! The link state of kernel interfaces.
+//! What a virtual device in `--vdev` notation is made on, and the link state of kernel interfaces.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,27 @@ use std::path::{Path, PathBuf};
 /// The kernel's directory of interfaces.
 const INTERFACES: &str = "/sys/class/net";
 
-/// The kernel interface behind a virtual device in `--vdev` notation: `net_af_packet` or `net_af_xdp`. Their
+/// The kernel interface through which a virtual device sends: that of `net_af_packet`, `net_af_xdp` or `net_pcap`. Their
 /// DPDK drivers always report the link as up.
 pub fn interface(vdev: &str) -> Option<&str> {
     let (driver, arguments) = vdev.split_once(',')?;
-    let of_the_kernel = ["net_af_packet", "net_af_xdp", "eth_af_packet"];
+    let of_the_kernel = ["net_af_packet", "net_af_xdp", "eth_af_packet", "net_pcap"];
     of_the_kernel.iter().find(|name| driver.starts_with(**name))?;
-    arguments.split(',').find_map(|argument| argument.strip_prefix("iface="))
+    arguments.split(',').find_map(|it| it.strip_prefix("iface=").or_else(|| it.strip_prefix("tx_iface=")))
+}
+
+/// The file from which a `net_pcap` receives.
+pub fn capture(vdev: &str) -> Option<&str> {
+    let (driver, arguments) = vdev.split_once(',')?;
+    let mut arguments = arguments.split(',').filter(|_| driver.starts_with("net_pcap"));
+    arguments.find_map(|argument| argument.strip_prefix("rx_pcap="))
+}
+
+/// Whether a kernel interface is a link of its own, and not one end of a pair such as veth or a part of another interface.
+/// Where the kernel does not say, it is none.
+pub fn is_own_link(interface: &str) -> bool {
+    let number = |file| fs::read_to_string(Path::new(INTERFACES).join(interface).join(file)).ok();
+    number("ifindex").is_some_and(|own| number("iflink") == Some(own))
 }
 
 /// The carrier of a kernel interface.
@@ -41,13 +55,23 @@ mod tests {
     fn devices_over_an_interface_of_the_kernel_are_known() {
         assert_eq!(interface("net_af_packet0,iface=veth0,blocksz=4096"), Some("veth0"));
         assert_eq!(interface("net_af_xdp_lh0,start_queue=0,iface=eth1"), Some("eth1"));
-        assert_eq!(interface("net_pcap0,rx_iface=eth1"), None);
+        assert_eq!(interface("net_pcap0,iface=eth1"), Some("eth1"));
+        assert_eq!(interface("net_pcap0,rx_iface=eth1,tx_iface=eth2"), Some("eth2"));
+        assert_eq!(interface("net_pcap0,rx_iface=eth1,tx_pcap=out.pcap"), None);
         assert_eq!(interface("net_memif0"), None);
+    }
+
+    #[test]
+    fn the_capture_that_comes_in_is_known() {
+        assert_eq!(capture("net_pcap0,tx_pcap=out.pcap,rx_pcap=in.pcap"), Some("in.pcap"));
+        assert_eq!(capture("net_pcap0,tx_pcap=out.pcap"), None);
+        assert_eq!(capture("net_null0,rx_pcap=in.pcap"), None);
     }
 
     #[test]
     fn the_loopback_interface_has_a_carrier_and_one_that_is_not_there_has_none() {
         assert!(Carrier::of("lo").is_up());
         assert!(!Carrier::of("no-such-interface").is_up());
+        assert!(is_own_link("lo") && !is_own_link("no-such-interface"));
     }
 }

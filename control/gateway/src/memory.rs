@@ -92,8 +92,13 @@ pub struct Buffers {
 }
 
 impl Buffers {
+    /// Makes a report of them whenever it is called.
+    pub fn reporter(self, resident: Resident) -> Box<dyn Fn() -> MemoryReport + Send> {
+        Box::new(move || self.report(resident))
+    }
+
     /// Reports their use, and the `resident` memory of the process, which takes the kernel too long to be asked for each report.
-    pub fn report(&self, resident: Resident) -> MemoryReport {
+    fn report(&self, resident: Resident) -> MemoryReport {
         let pools = [&self.data, &self.control];
         let Resident { all, huge } = resident;
         MemoryReport {

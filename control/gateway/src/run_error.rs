@@ -5,6 +5,7 @@ use std::io;
 use dpdk::{CalibrationError, EalError, PoolError};
 
 use crate::cores::CoreError;
+use crate::device_error::{self, DeviceError};
 use crate::metrics::MetricsError;
 use crate::privileges::PrivilegesError;
 use crate::socket_file::SocketFileError;
@@ -63,7 +64,7 @@ pub enum RunError {
         /// The port.
         port: String,
         /// The reason.
-        reason: String,
+        reason: DeviceError,
     },
     /// The processor's counter is unsuitable as a clock.
     #[error("{0}")]
@@ -76,4 +77,18 @@ pub enum RunError {
         /// The system's error.
         source: io::Error,
     },
+}
+
+impl RunError {
+    /// Whether another start may succeed with the same file, because what is missing may come, or what is in use may become
+    /// free. A machine that has just booted lacks some of its devices and addresses.
+    pub fn may_heal(&self) -> bool {
+        match self {
+            Self::Device { reason, .. } => reason.may_heal(),
+            Self::Dpdk(error) => device_error::may_heal(error),
+            Self::Socket(error) | Self::Telemetry(error) => matches!(error, SocketFileError::Taken(_)),
+            Self::Metrics(_) => true,
+            _ => false,
+        }
+    }
 }

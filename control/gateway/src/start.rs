@@ -6,12 +6,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
-use config::runtime::{self, DeviceKind, PfcFrames};
+use config::runtime;
 use config::{Gateway, MemorySum};
-use dpdk::{Claim, Eal, Opened, PfcPassage, Port, PortSettings, ResidentMemory, Tsc};
+use dpdk::{Claim, Eal, ResidentMemory, Tsc};
 use switch::{HashKey, Ledger, Shard, ShardId};
 use telemetry::{OtlpReport, ReloadsReport};
 use units::PortId;
@@ -26,16 +26,18 @@ use crate::clock::WireClock;
 use crate::control::{Control, Ended, unix_time};
 use crate::cores;
 use crate::crew::{self, Crew, Member};
-use crate::device::{Supply, WireDevice};
+use crate::device::WireDevice;
+use crate::device_mtu::DeviceMtus;
 use crate::dpdk_telemetry::DpdkTelemetry;
 use crate::event::Event;
 use crate::journal::Journal;
 use crate::lateness::{self, Lateness};
-use crate::line::{DpdkLine, Line, SEEK_SERVER};
+use crate::line::{DpdkLine, Line};
 use crate::link_agent::LinkAgents;
 use crate::link_delay::LinkDelays;
 use crate::look::Looks;
 use crate::memory::{self, Buffers};
+use crate::open::open_all;
 #[cfg(feature = "otlp")]
 use crate::otlp::Exporter;
 use crate::privileges::{self, Privileges};
@@ -43,7 +45,7 @@ use crate::reload::Reloads;
 use crate::signals::{self, Leftover};
 use crate::socket::Server;
 use crate::socket_file::Access;
-use crate::{RunError, memif, metrics, notify, reload};
+use crate::{RunError, metrics, notify, reload};
 
 /// The options of `longspan run`.
 #[derive(Clone, Debug)]
@@ -82,6 +84,8 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let privileges = Arc::new(privileges);
     let configured = gateway;
     let (gateway, lateness) = test_lateness(&configured, &cores)?;
+    let device_mtus = DeviceMtus::of(&lines);
+    let gateway = device_mtus.apply(&gateway);
     let plan = Plan { gateway: &gateway, cores: &cores, memory: &sum, clock, eal: &eal, privileges };
     let (ledger, members, inlets) = ResidentMemory::around(|| plan.start(devices))?;
     let resident = memory::introduce();
@@ -98,6 +102,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         configured,
         gateway,
         lateness,
+        device_mtus,
         link_delays: LinkDelays::new(ports),
         link_agents: LinkAgents::new(ports),
         widening: None,
@@ -106,10 +111,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         crew,
         lines,
         ledger,
-        memory: Box::new({
-            let buffers = buffers.clone();
-            move || buffers.report(resident)
-        }),
+        memory: buffers.clone().reporter(resident),
         events,
         started: unix_time(),
         tsc_hz: clock.0.ticks_per_second(),
@@ -283,80 +285,6 @@ fn test_lateness(configured: &Gateway, cores: &[usize]) -> Result<(Gateway, Late
     let gateway = lateness.cover(configured, configured);
     lateness.tell(&late, &gateway, Instant::now());
     Ok((gateway, lateness))
-}
-
-/// Opens the devices of all ports and logs them.
-fn open_all(
-    eal: &Eal,
-    gateway: &Gateway,
-    buffers: &Buffers,
-    sum: &MemorySum,
-    events: &Receiver<Event>,
-) -> Result<(Vec<DpdkLine>, Vec<WireDevice>), RunError> {
-    let ports = gateway.program.settings().ports.iter().zip(gateway.runtime.devices.iter().flatten());
-    let supply = Supply::new(buffers.data.clone(), u32::try_from(sum.kept_free).unwrap_or(u32::MAX));
-    let mut lines = Vec::new();
-    let mut devices = Vec::new();
-    for (port, device) in ports {
-        let failed = |reason: String| RunError::Device { port: port.name.clone(), reason };
-        let name = match &device.kind {
-            DeviceKind::Pci(address) => address.as_str(),
-            DeviceKind::Virtual(vdev) => {
-                memif::remove_dead_socket(&device.kind)
-                    .map_err(|error| failed(format!("cannot remove the socket of its last run: {error}")))?;
-                eal.attach(vdev).map_err(|error| failed(error.to_string()))?;
-                vdev.split(',').next().unwrap_or(vdev)
-            }
-        };
-        let settings = PortSettings {
-            rx_descriptors: device.receive_descriptors,
-            tx_descriptors: device.transmit_descriptors,
-            frame_max: port.max_frame,
-            ..PortSettings::new(&buffers.data)
-        };
-        let opened = match memif::is_client(&device.kind) {
-            true => {
-                Port::configure_when_it_starts(name, &settings, |_| await_server(&port.name, name, events))
-            }
-            false => Port::configure(name, &settings),
-        };
-        let opened = opened.map_err(|error| failed(error.to_string()))?;
-        introduce(&port.name, &opened, device.pfc_frames).map_err(failed)?;
-        let Opened { port, rx, tx, control } = opened;
-        let wire = WireDevice::new(rx, tx, control, buffers.control.clone(), supply.clone());
-        lines.push(DpdkLine::new(port, &device.kind, wire.control_queue()));
-        devices.push(wire);
-    }
-    Ok((lines, devices))
-}
-
-/// Waits a little for the server of a memif; returns false if the gateway should end. There is no overall
-/// limit: the other gateway may start at any time, and systemd has its own limit.
-fn await_server(port: &str, device: &str, events: &Receiver<Event>) -> bool {
-    tracing::info!("port {port}: {device} is waiting for its memif server");
-    !matches!(events.recv_timeout(SEEK_SERVER), Ok(Event::Terminate))
-}
-
-/// Logs a port's device and whether PFC works on it; an error if PFC is required and not known to work.
-fn introduce(name: &str, opened: &Opened, pfc_frames: PfcFrames) -> Result<(), String> {
-    let port = &opened.port;
-    let queues = if opened.control.is_some() { ", with a transmit queue for control frames" } else { "" };
-    tracing::info!("port {name}: {} ({}), {}{queues}", port.name(), port.driver(), port.mac());
-    let doubt = match port.pfc_passage() {
-        PfcPassage::Passes => {
-            tracing::info!("port {name}: the device passes PFC frames in both directions");
-            return Ok(());
-        }
-        PfcPassage::Unknown(why) => format!("unknown whether the device passes PFC frames: {why}"),
-        PfcPassage::Blocked(why) => {
-            format!("the device does not pass PFC frames, so no priority is lossless here: {why}")
-        }
-    };
-    if pfc_frames == PfcFrames::Require {
-        return Err(format!("{doubt} (pfc_frames = \"require\")"));
-    }
-    tracing::warn!("port {name}: {doubt}");
-    Ok(())
 }
 
 /// The accounts of the switch, the workers, and the events of each core.

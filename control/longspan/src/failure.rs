@@ -190,8 +190,8 @@ impl Failure {
         matches!(self, Self::Check { files: 1, .. } | Self::Health(_))
     }
 
-    /// 2 for wrong usage or configuration and for what keeps a command from starting, 1 for later failures; 3 and 4 for
-    /// the health of a gateway.
+    /// 2 for wrong usage or configuration and for what keeps a command from starting, 1 for later failures and for a gateway
+    /// that may start later as it is; 3 and 4 for the health of a gateway.
     pub fn status(&self) -> ExitCode {
         match self {
             Self::Health(Verdict::Watch) => return ExitCode::from(3),
@@ -200,7 +200,9 @@ impl Failure {
         }
         let is_early = match self {
             #[cfg(feature = "dpdk")]
-            Self::Gateway(_) | Self::Ports(_) => true,
+            Self::Gateway(error) => !error.may_heal(),
+            #[cfg(feature = "dpdk")]
+            Self::Ports(_) => true,
             Self::Usage(_) | Self::Port(_) | Self::Rejected(_) | Self::Config(_) | Self::Check { .. } => true,
             Self::Start(_) | Self::Refused(_) | Self::Write { running: false, .. } => true,
             _ => false,

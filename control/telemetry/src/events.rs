@@ -74,6 +74,8 @@ kinds! {
     Flow = "flow" { change: &'static str, source: String, destination: String, destination_qp: u32, source_qp: Option<u32> }
     /// A link went up or down
     Link = "link" { up: bool }
+    /// The MTU of a device changed
+    DeviceMtu = "device_mtu" { mtu_bytes: u64, promised_bytes: u64 }
     /// The two ends of a link have mismatches, or none any more
     Neighbour = "neighbour" { mismatches: Vec<String> }
     /// A neighbour turned PFC of priorities off or on again

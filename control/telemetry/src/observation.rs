@@ -163,6 +163,7 @@ fn port_report(settings: &Settings, seen: &ObservedPort<'_>, all: &Observation<'
         port: PortReport::new(of_port, look),
         device: seen.device.clone(),
         counters: device_report(device, drained.frames, seen.hardware),
+        short_mtu: all.gateway.short_mtu(seen.port).map(|mtu| mtu.0),
         lost_notifications: look.ingress.lost_notifications,
         covered_delay: all.covered_delays.get(seen.port.index()).copied().flatten(),
         negotiated: all.negotiated.get(seen.port.index()).cloned().flatten(),

@@ -165,6 +165,9 @@ pub struct WirePortReport {
     pub device: WireDevice,
     /// The counters of the device.
     pub counters: DeviceReport,
+    /// The longest packet that its device sends, in bytes, if the port promises longer ones; `None` if it does not.
+    #[serde(default)]
+    pub short_mtu: Option<u64>,
     /// Notifications to senders that waited in a scheme of the port when a reload turned it off, and for which the ports to
     /// these senders had no room.
     #[serde(default)]

@@ -56,6 +56,7 @@ const CASES: &[(&str, Places, Places)] = &[
         &[("/ports/0/device/pfc/receive", "\"unknown\"")],
     ),
     ("link_down", &[("/ports/0/device/link_up", "false")], &[("/ports/0/device/link_up", "true")]),
+    ("short_mtu", &[("/ports/0/short_mtu", "1500")], &[("/ports/0/short_mtu", "null")]),
     (
         "pause_storm",
         &[("/ports/1/priorities/3/egress/watchdog/storms", "1")],

@@ -1,5 +1,6 @@
 //! Tests of the control thread with real workers and devices in memory.
 
+mod device_mtu;
 mod link_agent;
 mod link_delay;
 mod observers;
@@ -10,8 +11,8 @@ use crate::socket::Response;
 use link_delay::PeerDelayLink;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use switch::{ControlFrame, Shard, ShardId};
 use telemetry::{HardwareReport, Period, WireDevice};
@@ -89,11 +90,17 @@ impl Device for TestDevice {
 #[derive(Clone)]
 struct TestLine {
     up: Arc<AtomicBool>,
+    /// Zero for no limit.
+    mtu: Arc<AtomicU64>,
 }
 
 impl Line for TestLine {
     fn is_up(&self) -> bool {
         self.up.load(Ordering::Relaxed)
+    }
+
+    fn mtu(&self) -> Option<Bytes> {
+        Some(Bytes(self.mtu.load(Ordering::Relaxed))).filter(|mtu| mtu.0 > 0)
     }
 
     fn bring_up(&mut self) {
@@ -123,6 +130,8 @@ struct Running {
     up: Arc<AtomicBool>,
     /// While it is locked, no file is read.
     reading: Arc<Mutex<()>>,
+    /// The MTU of its devices.
+    mtu: Arc<AtomicU64>,
     control: JoinHandle<Ended>,
 }
 
@@ -159,8 +168,8 @@ impl Running {
         let trap = Arc::new(AtomicBool::new(false));
         let (ledger, member, inlet) = worker(&gateway, takes, link, incoming, trap.clone());
         let names: Vec<_> = gateway.port_names().map(str::to_owned).collect();
-        let line = TestLine { up: Arc::new(AtomicBool::new(true)) };
-        let up = line.up.clone();
+        let line = TestLine { up: Arc::new(AtomicBool::new(true)), mtu: Arc::default() };
+        let (up, mtu) = (line.up.clone(), line.mtu.clone());
         let reading = Arc::new(Mutex::new(()));
         let load = {
             let reading = reading.clone();
@@ -178,6 +187,7 @@ impl Running {
             configured: gateway.clone(),
             gateway,
             lateness: Lateness::new(2),
+            device_mtus: DeviceMtus::of(&[line.clone(), line.clone()]),
             link_delays: LinkDelays::new(2),
             link_agents,
             widening: None,
@@ -196,7 +206,7 @@ impl Running {
             pushes: Box::new(|| None),
         };
         let control = thread::spawn(move || control.run().0);
-        Self { directory, events: sender, trap, up, reading, control }
+        Self { directory, events: sender, trap, up, reading, mtu, control }
     }
 
     fn ask(&self, request: Request) -> Response {

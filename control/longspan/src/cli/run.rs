@@ -19,8 +19,9 @@ use units::Interval;
   Stop after 10 seconds, and print the summary as JSON:
     longspan run --config gateway.toml --for 10s --json
 
-Exit status: 0 stopped as requested, 1 failure while running, 2 wrong usage or configuration, or the
-machine lacks a resource that the configuration needs.")]
+Exit status: 0 stopped as requested, 1 failure while running, or a device or address that the gateway
+needs is not there yet or is in use, so that another start may succeed, 2 wrong usage or configuration,
+or the machine lacks another resource that the configuration needs.")]
 pub struct RunArgs {
     /// Configuration file of the gateway
     #[arg(long, value_name = "FILE")]

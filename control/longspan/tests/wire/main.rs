@@ -6,6 +6,7 @@
 
 mod configuration;
 mod control_thread;
+mod devices;
 mod dpdk_telemetry;
 mod examples;
 mod faults;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         pause::tests(),
         reload::tests(),
         faults::tests(),
+        devices::tests(),
         control_thread::tests(),
         dpdk_telemetry::tests(),
         privileges::tests(),

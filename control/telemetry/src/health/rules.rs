@@ -49,7 +49,7 @@ const BROKEN_PROMISES: [&str; 9] = [
 ];
 
 /// All rules, in the order in which they are told.
-pub static RULES: [Rule; 24] = [
+pub static RULES: [Rule; 25] = [
     Rule {
         name: "drops",
         verdict: Verdict::Unhealthy,
@@ -91,6 +91,12 @@ pub static RULES: [Rule; 24] = [
         verdict: Verdict::Unhealthy,
         finds: link_down,
         next: "Bring the link up. Lossless frames for the port wait, and their senders are paused.",
+    },
+    Rule {
+        name: "short_mtu",
+        verdict: Verdict::Unhealthy,
+        finds: short_mtu,
+        next: "Raise the MTU of the device (ip link set IF mtu N), at both ends of the link, or set a smaller mtu of the port.",
     },
     Rule {
         name: "pause_storm",
@@ -295,6 +301,15 @@ fn dropped_while_paused(class: &Class<'_>) -> Option<String> {
 fn headrooms(class: &Class<'_>) -> f64 {
     let pauses = class.priority.count(|it| it.pauses_sent.xoff);
     class.headroom_size() as f64 * (pauses + 1) as f64
+}
+
+fn short_mtu(class: &Class<'_>) -> Option<String> {
+    let mtu = class.port.now.short_mtu?;
+    let device = &class.port.now.device.name;
+    Some(format!(
+        "{device} sends packets of {} bytes at most, and the port promises longer ones: these are dropped as oversize.",
+        thousands(mtu)
+    ))
 }
 
 fn pfc_not_passed(class: &Class<'_>) -> Option<String> {

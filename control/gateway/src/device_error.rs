@@ -1,0 +1,64 @@
+//! Why a port has no device that works.
+
+use std::io;
+
+use dpdk::{EalError, PortError};
+use replay::capture::CaptureError;
+
+use crate::device_mtu::MtuError;
+
+/// Why a port has no device that works.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// There is no such interface of the kernel.
+    #[error("there is no interface {0} in this network namespace (`ip link`)")]
+    NoInterface(String),
+    /// Two gateways on an interface would both forward what comes in there.
+    #[error(
+        "the interface {0} is used by another gateway, port or `longspan traffic`; end that, or choose another interface"
+    )]
+    InterfaceInUse(String),
+    /// The kernel cannot be asked about interfaces.
+    #[error("cannot ask the kernel about interfaces: {0}")]
+    Socket(io::Error),
+    /// Frames that do not fit.
+    #[error("{0}")]
+    Mtu(#[from] MtuError),
+    /// The file of received frames is no capture of Ethernet.
+    #[error("{0}")]
+    Capture(#[from] CaptureError),
+    /// The socket of a memif stays from its last run.
+    #[error("cannot remove the socket of its last run: {0}")]
+    DeadSocket(io::Error),
+    /// DPDK does not make the device.
+    #[error("{0}")]
+    Dpdk(#[from] EalError),
+    /// The device does not start.
+    #[error("{0}")]
+    Port(#[from] PortError),
+    /// PFC is required, and not known to work.
+    #[error("{0} (pfc_frames = \"require\")")]
+    Pfc(String),
+}
+
+impl DeviceError {
+    /// Whether another start may succeed with the same file: once an interface is there, is free, or has its MTU.
+    pub fn may_heal(&self) -> bool {
+        match self {
+            Self::NoInterface(_) | Self::InterfaceInUse(_) | Self::Mtu(_) => true,
+            Self::Dpdk(error) => may_heal(error),
+            Self::Socket(_) | Self::Capture(_) | Self::DeadSocket(_) | Self::Port(_) | Self::Pfc(_) => false,
+        }
+    }
+}
+
+/// Whether another start of DPDK may succeed: once a card is there, is bound, or is free.
+pub fn may_heal(error: &EalError) -> bool {
+    matches!(
+        error,
+        EalError::NoPciDevice(_)
+            | EalError::PciDeviceNotTaken { .. }
+            | EalError::PciDeviceInUse { .. }
+            | EalError::TooFewHugepages { .. }
+    )
+}

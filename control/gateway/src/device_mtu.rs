@@ -1,0 +1,171 @@
+//! Devices that send shorter packets than their ports promise.
+//!
+//! The kernel drops a frame beyond the MTU of its interface, and the driver of DPDK counts it as sent. So the gateway raises
+//! the MTU at its start, where it may, and refuses to start where a lossless frame could be lost. It goes on to look at the
+//! MTU, and the switch drops by name what a device that has changed would drop in silence.
+//!
+//! The MTU of one end of a veth pair is not raised: the other end would refuse the frame, and af_packet would offer it again
+//! and again, ahead of all others.
+
+use std::io;
+
+use config::Gateway;
+use dpdk::{Interface, Port};
+use telemetry::events::What;
+use units::{Bytes, PortId};
+
+use crate::line::Line;
+use crate::links;
+
+/// Why frames of a port would be lost.
+#[derive(Debug, thiserror::Error)]
+pub enum MtuError {
+    /// The MTU of an interface stays too small.
+    #[error(
+        "the MTU of {interface} is {mtu}, and longer lossless frames would be lost: this port has mtu = {needed}. The \
+         gateway does not raise it ({source}): `ip link set {interface} mtu {needed}`, at both ends of the link, or set mtu = {mtu} here"
+    )]
+    Interface {
+        /// The interface.
+        interface: String,
+        /// Its MTU, in bytes.
+        mtu: u64,
+        /// That of the port.
+        needed: u64,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A device has no larger MTU.
+    #[error(
+        "{device} ({driver}) sends packets of {mtu} bytes at most, and longer lossless frames would be lost: this port has \
+         mtu = {needed}; set mtu = {mtu}"
+    )]
+    Device {
+        /// The device.
+        device: String,
+        /// Its driver.
+        driver: String,
+        /// Its MTU, in bytes.
+        mtu: u64,
+        /// That of the port.
+        needed: u64,
+    },
+}
+
+/// Raises the MTU of the interface below `port` to that of the port, if it is smaller.
+///
+/// # Errors
+/// It cannot be raised, and the gateway has lossless frames.
+pub fn raise(gateway: &Gateway, port: PortId, interface: &Interface) -> Result<(), MtuError> {
+    let needed = gateway.mtu(port);
+    // Without an answer there is nothing to compare with.
+    let Some(mtu) = interface.mtu().ok().filter(|mtu| *mtu < needed) else { return Ok(()) };
+    let (name, of_port) = (interface.name(), &gateway.program.port(port).name);
+    let raised = match links::is_own_link(name) {
+        true => interface.set_mtu(needed),
+        false => Err(io::Error::other("its other end must have it too")),
+    };
+    match raised {
+        Ok(()) => tracing::info!(
+            "port {of_port}: raised the MTU of {name} from {} to {}; what is connected to it must take such frames too",
+            mtu.0,
+            needed.0
+        ),
+        Err(source) => {
+            let error = MtuError::Interface { interface: name.into(), mtu: mtu.0, needed: needed.0, source };
+            refuse_if_lossless(gateway, of_port, error)?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares the MTU of the device of `port`, if that limits what it sends.
+///
+/// # Errors
+/// It is smaller than that of the port, and the gateway has lossless frames.
+pub fn check(gateway: &Gateway, port: PortId, device: &Port) -> Result<(), MtuError> {
+    let needed = gateway.mtu(port);
+    let Some(mtu) = device.mtu().filter(|mtu| *mtu < needed) else { return Ok(()) };
+    let (driver, mtu, needed) = (device.driver().into(), mtu.0, needed.0);
+    let error = MtuError::Device { device: device.name().into(), driver, mtu, needed };
+    refuse_if_lossless(gateway, &gateway.program.port(port).name, error)
+}
+
+/// Returns the error if the gateway has lossless frames, and logs it otherwise.
+fn refuse_if_lossless(gateway: &Gateway, port: &str, error: MtuError) -> Result<(), MtuError> {
+    if has_lossless(gateway) {
+        return Err(error);
+    }
+    tracing::warn!("port {port}: {error}");
+    Ok(())
+}
+
+/// Whether any frame may be lossless: one leaves by another port than that where it came in.
+fn has_lossless(gateway: &Gateway) -> bool {
+    gateway.program.settings().ports.iter().any(|port| !port.lossless().is_empty())
+}
+
+/// The MTUs of all devices, as they were last seen.
+pub struct DeviceMtus(Vec<Option<Bytes>>);
+
+impl DeviceMtus {
+    /// Those of `lines`.
+    pub fn of(lines: &[impl Line]) -> Self {
+        let mut seen = Self(vec![None; lines.len()]);
+        seen.see(lines);
+        seen
+    }
+
+    /// Looks at the devices. Returns the ports whose MTU is another than before. One that is gone keeps its last.
+    pub fn see(&mut self, lines: &[impl Line]) -> Vec<PortId> {
+        let mut changed = Vec::new();
+        for (port, (known, line)) in (0..).map(PortId).zip(self.0.iter_mut().zip(lines)) {
+            let Some(mtu) = line.mtu() else { continue };
+            if known.replace(mtu) != Some(mtu) {
+                changed.push(port);
+            }
+        }
+        changed
+    }
+
+    /// `gateway`, whose ports pass what their devices send.
+    pub fn apply(&self, gateway: &Gateway) -> Gateway {
+        gateway.with_device_mtus(&self.0)
+    }
+
+    /// Logs that the MTU of `port` has changed, under `gateway`, which knows it. Returns the event.
+    pub fn tell(&self, port: PortId, device: &str, gateway: &Gateway) -> Option<What> {
+        let (mtu, promised) = (self.0[port.index()]?, gateway.mtu(port));
+        let name = &gateway.program.port(port).name;
+        if mtu < promised {
+            tracing::warn!(
+                "port {name}: the MTU of {device} is now {0}, and the port has mtu = {1}: longer frames are dropped as oversize, \
+                 lossless ones too; `ip link set {device} mtu {1}`",
+                mtu.0,
+                promised.0
+            );
+        } else {
+            tracing::info!("port {name}: the MTU of {device} is now {}", mtu.0);
+        }
+        Some(What::DeviceMtu { mtu_bytes: mtu.0, promised_bytes: promised.0 })
+    }
+
+    /// The ports to which `next` gives a larger MTU than `before` and than their device, as reasons to refuse it. None if
+    /// `next` has no lossless frames.
+    pub fn refuse(&self, before: &Gateway, next: &Gateway) -> Vec<String> {
+        let of_port = |(port, mtu): (PortId, &Option<Bytes>)| {
+            let (mtu, needed) = ((*mtu)?, next.mtu(port));
+            let name = &next.program.port(port).name;
+            (needed > before.mtu(port) && needed > mtu).then(|| {
+                format!(
+                    "port {name}: its device sends packets of {} bytes at most, and mtu = {} promises more",
+                    mtu.0, needed.0
+                )
+            })
+        };
+        if !has_lossless(next) {
+            return Vec::new();
+        }
+        (0..).map(PortId).zip(&self.0).filter_map(of_port).collect()
+    }
+}
