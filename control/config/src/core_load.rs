@@ -6,6 +6,7 @@ use switch::program::PortSettings;
 use units::{BitRate, Bytes, WireBytes};
 
 use crate::headroom::grouped;
+use crate::ring_reach::RingReach;
 
 /// The assumed capacity of a core, in frames per second of any length. With everything on, 65,536 flows and frames of
 /// 128 bytes, a measured core carried 0.34 of 14.7 million (docs/performance.md, on the wire). Forwarding alone
@@ -43,11 +44,13 @@ pub struct CoreLoad {
     pub(crate) first: usize,
     /// Whether a larger MTU would allow longer frames.
     longer_frames: bool,
+    /// The receive rings of its ports with lossless priorities, each with the longest RDMA packets that fit.
+    rings: Vec<(RingReach, WireBytes)>,
 }
 
 impl CoreLoad {
     /// The load of `core` with its first port.
-    pub(crate) fn new(core: Core, first: usize, port: &PortSettings) -> Self {
+    pub(crate) fn new(core: Core, first: usize, port: &PortSettings, ring: Option<RingReach>) -> Self {
         let core = match core {
             Core::Named(core) => Some(core),
             Core::Chosen(_) => None,
@@ -59,21 +62,41 @@ impl CoreLoad {
             fewest_frames: frames(port.rate, packet(port.max_frame)),
             first,
             longer_frames: path_mtu(port.max_frame) != Some(PATH_MTUS[0]),
+            rings: ring.map(|ring| (ring, packet(port.max_frame))).into_iter().collect(),
         }
     }
 
     /// Adds another port.
-    pub(crate) fn add(&mut self, port: &PortSettings) {
+    pub(crate) fn add(&mut self, port: &PortSettings, ring: Option<RingReach>) {
         self.ports.push(port.name.clone());
         let sum = self.rate.bits_per_second().saturating_add(port.rate.bits_per_second());
         self.rate = BitRate::new(sum).unwrap_or(self.rate);
         self.fewest_frames = self.fewest_frames.saturating_add(frames(port.rate, packet(port.max_frame)));
         self.longer_frames |= path_mtu(port.max_frame) != Some(PATH_MTUS[0]);
+        self.rings.extend(ring.map(|ring| (ring, packet(port.max_frame))));
     }
 
     /// The shortest mean frame length on the wire at which the core keeps up, at [`FRAMES_PER_SECOND`]; rounded up.
     pub fn least_mean(&self) -> WireBytes {
         WireBytes(self.rate.bits_per_second().div_ceil(8 * FRAMES_PER_SECOND))
+    }
+
+    /// For each port with lossless priorities and a known distance: its name, and the shortest mean frame length on the wire
+    /// down to which its receive ring covers a pause, so that no lossless frame is lost although the core is too slow. `None`
+    /// if the ring does not even hold what comes while the worker is late.
+    pub fn rings(&self) -> impl Iterator<Item = (&str, Option<WireBytes>)> {
+        self.rings.iter().map(|(ring, _)| (ring.port.as_str(), self.least_paused(ring)))
+    }
+
+    fn least_paused(&self, ring: &RingReach) -> Option<WireBytes> {
+        ring.least_mean(FRAMES_PER_SECOND, self.rate)
+    }
+
+    /// Whether its rings cover a pause while RDMA sends packets as long as its ports allow.
+    fn pauses(&self) -> bool {
+        let mut covered =
+            self.rings.iter().map(|(ring, packet)| self.least_paused(ring).is_some_and(|it| it <= *packet));
+        !self.rings.is_empty() && covered.all(|it| it)
     }
 
     /// Whether it keeps up with RDMA whose packets are as long as its ports allow.
@@ -90,12 +113,17 @@ impl CoreLoad {
     pub(crate) fn behind(&self) -> String {
         format!(
             "{} handles about {} frames a second, but {} of {} bring {} a second even with the largest RDMA path MTU that \
-             fits; the device loses the rest, lossless frames too, and counts it as missed; {}",
+             fits; {}; {}",
             self.name(),
             grouped(FRAMES_PER_SECOND),
             self.rate,
             self.ports.join(", "),
             grouped(self.fewest_frames),
+            match self.pauses() {
+                true =>
+                    "its lossless ports pause their senders and drop lossy frames for as long as that lasts",
+                false => "the device loses the rest, lossless frames too, and counts it as missed",
+            },
             self.remedy(),
         )
     }
@@ -111,16 +139,26 @@ impl CoreLoad {
     }
 }
 
-/// One line: the core, its ports, their rate, and the frame lengths with which it keeps up.
+/// One line: the core, its ports, their rate, and the frame lengths with which it keeps up, or pauses.
 impl fmt::Display for CoreLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}, {}: keeps up with frames of ", self.name(), self.ports.join(", "), self.rate)?;
-        let least = self.least_mean();
-        match least > WireBytes::of_frame(Bytes(WireBytes::MINIMUM_FRAME)) {
+        let (least, shortest) = (self.least_mean(), WireBytes::of_frame(Bytes(WireBytes::MINIMUM_FRAME)));
+        match least > shortest {
             true => write!(f, "{} bytes and more on the wire", grouped(least.0))?,
             false => f.write_str("any length")?,
         }
-        write!(f, " (at {} frames a second)", grouped(FRAMES_PER_SECOND))
+        write!(f, " (at {} frames a second)", grouped(FRAMES_PER_SECOND))?;
+        // Nobody sends frames that are too short for it.
+        let rings =
+            self.rings().filter(|(_, down_to)| least > shortest && down_to.is_none_or(|it| it > shortest));
+        for (port, down_to) in rings {
+            match down_to {
+                Some(length) => write!(f, "; below, {port} pauses down to {} bytes", grouped(length.0))?,
+                None => write!(f, "; the receive ring of {port} is too short for how late it may be")?,
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,15 +1,19 @@
 //! Assigns ports to cores, and computes the load of each core.
 //!
-//! A worker serves all ports of its core. If frames arrive faster than it can take them, the device misses some. No
-//! pause protects against that, because the switch never sees those frames.
+//! A worker serves all ports of its core. If frames arrive faster than it can take them, they wait in the receive ring.
+//! A deep ring pauses the port ([`switch::receive_ring`]), which protects as far as the ring reaches.
 
 use std::collections::BTreeMap;
 
 use switch::ForwardingSettings;
-use switch::program::Settings;
-use units::BitRate;
+use switch::program::{PortSettings, Settings};
+use units::{BitRate, Interval, WireBytes};
 
 use crate::core_load::Core;
+use crate::flow_control;
+use crate::headroom::{HeadroomSum, HeadroomTerms};
+use crate::link::Link;
+use crate::ring_reach::RingReach;
 use crate::runtime::Runtime;
 
 pub use crate::core_load::{CoreLoad, FRAMES_PER_SECOND};
@@ -87,7 +91,7 @@ fn add<C: Ord>(load: &mut BTreeMap<C, u64>, core: C, rate: BitRate) {
 
 /// The loads of all cores that have ports: first the cores that the file names, in order, then those that the gateway
 /// chooses, in the order of their first ports. If the file does not name the cores, there is one for each port.
-pub(crate) fn loads(settings: &Settings, runtime: &Runtime) -> Vec<CoreLoad> {
+pub(crate) fn loads(settings: &Settings, links: &[Link], runtime: &Runtime) -> Vec<CoreLoad> {
     let named = |wish: Wish| {
         let Wish { core, rate, peer } = wish;
         Wish { core: core.map(Core::Named), rate, peer }
@@ -99,16 +103,31 @@ pub(crate) fn loads(settings: &Settings, runtime: &Runtime) -> Vec<CoreLoad> {
     };
     let mut loads: BTreeMap<Core, CoreLoad> = BTreeMap::new();
     for ((number, port), core) in settings.ports.iter().enumerate().zip(assign(&wishes, &cores)) {
+        let device = runtime.devices[number].as_ref();
+        let ring = device.and_then(|it| ring(port, &links[number], it.receive_descriptors));
         match loads.get_mut(&core) {
-            Some(load) => load.add(port),
+            Some(load) => load.add(port, ring),
             None => {
-                loads.insert(core, CoreLoad::new(core, number, port));
+                loads.insert(core, CoreLoad::new(core, number, port, ring));
             }
         }
     }
     let mut loads: Vec<_> = loads.into_values().collect();
     loads.sort_by_key(|load| (load.core.is_none(), load.core, load.first));
     loads
+}
+
+/// The receive ring of `port` on `link`; `None` if nothing there is lossless, or nobody knows when a sender stops.
+fn ring(port: &PortSettings, link: &Link, descriptors: u16) -> Option<RingReach> {
+    let terms = link.terms(port, 1.0).filter(|_| !port.lossless().is_empty())?;
+    let comes = HeadroomSum::new(&HeadroomTerms { interface_delay: Interval::ZERO, ..terms }).total();
+    Some(RingReach {
+        port: port.name.clone(),
+        rate: port.rate,
+        descriptors: descriptors.into(),
+        stops_within: port.rate.serialization().time_of(WireBytes(comes.0)),
+        lateness: flow_control::lateness(&port.flow_control).unwrap_or(link.interface_delay),
+    })
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Gateway {
         if self.runtime.devices.iter().all(Option::is_none) {
             return Vec::new();
         }
-        cores::loads(self.program.settings(), &self.runtime)
+        cores::loads(self.program.settings(), &self.links, &self.runtime)
     }
 
     /// The sum of LSCC on each port that has it, with the name of the port.

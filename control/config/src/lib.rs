@@ -40,6 +40,7 @@ mod ports;
 mod problem;
 mod refused;
 mod render;
+mod ring_reach;
 mod round_trip;
 pub mod runtime;
 pub mod scenario;

@@ -29,7 +29,7 @@ use crate::watchdog;
 /// Notes the errors and warnings of all checks.
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
     let check = Check { built, settings: &built.settings, document, problems };
-    check_cores(&built.settings, &built.runtime, document, problems);
+    check_cores(built, document, problems);
     check_relays(&built.settings, &built.runtime, document, problems);
     check.headroom_pool();
     for (index, decl) in document.ports().iter().enumerate() {
@@ -62,11 +62,12 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
 }
 
 /// Warns about each core that cannot carry its ports at any frame length.
-fn check_cores(settings: &Settings, runtime: &Runtime, document: &Document, problems: &Problems<'_>) {
+fn check_cores(built: &Built, document: &Document, problems: &Problems<'_>) {
+    let Built { settings, links, runtime, .. } = built;
     if runtime.devices.iter().all(Option::is_none) {
         return;
     }
-    for load in cores::loads(settings, runtime).iter().filter(|load| !load.keeps_up()) {
+    for load in cores::loads(settings, links, runtime).iter().filter(|load| !load.keeps_up()) {
         let kind = ProblemKind::CoreBehind { load: Box::new(load.clone()) };
         problems.warning(&place_of_core(load.first, document), kind);
     }

@@ -179,6 +179,35 @@ fn a_core_keeps_up_where_it_takes_the_largest_rdma_packets_that_fit_its_ports_an
     assert_eq!(loads("22120M", 1_500).least_mean(), WireBytes(1_106));
 }
 
+/// The load of the core of a lossless port of 100G with 10 km of fibre, by the length of its ring and its lateness.
+fn ring_of(descriptors: u32, late: &str, rate: &str) -> config::cores::CoreLoad {
+    let text = format!(
+        "[[port]]\nname = \"lh0\"\nrate = \"{rate}\"\nmtu = 9100\ndistance = \"10km\"\ninterface_delay = \"{late}\"\n\
+         device = {{ vdev = \"net_ring0\", receive_descriptors = {descriptors}, core = 2 }}\n\
+         [[port.lossless]]\npriorities = [3]\n\
+         [[port]]\nname = \"dc0\"\nrate = \"{rate}\"\ndevice = {{ vdev = \"net_ring1\", core = 3 }}\n"
+    );
+    parse(&text, "gw.toml").unwrap_or_else(|error| panic!("{error}")).cores().remove(0)
+}
+
+#[test]
+fn a_longer_ring_covers_a_pause_at_shorter_frames_and_one_that_lateness_fills_covers_none() {
+    let down_to = |descriptors, late| {
+        let load = ring_of(descriptors, late, "100G");
+        let rings: Vec<_> = load.rings().collect();
+        let [("lh0", length)] = rings[..] else { panic!("{rings:?}") };
+        length.map(|length| length.0)
+    };
+    let [short, long, longest] = [1_024, 4_096, 32_768].map(|it| down_to(it, "10us").unwrap());
+    // By hand: 106,488 ns until a sender stops, and 9.18 million frames a second.
+    assert!(short == 1_362 && long < short && longest < long, "{short} {long} {longest}");
+    assert_eq!(down_to(1_024, "100us"), None, "1,000 frames while it is late twice");
+    let line = |descriptors, late| ring_of(descriptors, late, "100G").to_string();
+    assert!(line(1_024, "10us").ends_with("; below, lh0 pauses down to 1,362 bytes"));
+    assert!(line(1_024, "100us").ends_with("; the receive ring of lh0 is too short for how late it may be"));
+    assert!(ring_of(1_024, "10us", "1G").to_string().ends_with("a second)"), "it keeps up with any length");
+}
+
 #[test]
 fn a_file_without_devices_says_nothing_of_cores() {
     let text = "[[port]]\nname = \"a\"\nrate = \"400G\"\n[[port]]\nname = \"b\"\nrate = \"400G\"\n";

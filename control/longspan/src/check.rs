@@ -10,7 +10,7 @@ use core::fmt::Write;
 use serde_json::{Value, json};
 use std::path::Path;
 use switch::program::{PortSettings, Watchdog};
-use units::{BitRate, Interval, Priority};
+use units::{BitRate, Interval, Priority, WireBytes};
 
 /// Checks files, and prints a line or the problems for each.
 ///
@@ -184,6 +184,8 @@ fn lateness_report((port, covered, most): (&str, Interval, Interval)) -> Value {
 
 /// The ports of a core, which is null if the gateway chooses it when it starts. The rate is in bits per second.
 fn core_report(load: CoreLoad) -> Value {
+    let ring = |(port, down_to): (&str, Option<WireBytes>)| json!({ "port": port, "min_mean_wire_bytes": down_to.map(|length| length.0) });
+    let rings: Value = load.rings().map(ring).collect();
     json!({
         "core": load.core,
         "ports": load.ports,
@@ -191,6 +193,7 @@ fn core_report(load: CoreLoad) -> Value {
         "frames_per_second": FRAMES_PER_SECOND,
         "min_mean_wire_bytes": load.least_mean().0,
         "keeps_up": load.keeps_up(),
+        "receive_rings": rings,
     })
 }
 
