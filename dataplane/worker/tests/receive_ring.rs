@@ -291,7 +291,9 @@ fn missed(descriptors: u32, late: Interval, before: u32, phase: u64) -> u64 {
         bench.run_until(bench.now() + Interval(1));
     }
     bench.clock.advance(late);
+    let mut turns = 0..100;
     while bench.cause().is_none() {
+        assert!(turns.next().is_some(), "nobody is paused");
         bench.run_until(bench.now() + Interval(1));
     }
     bench.wire.lock().unwrap().pauses.iter_mut().for_each(|(at, _)| *at += late);
