@@ -57,6 +57,11 @@ impl RingWatch {
         read >= mark && frames >= u128::from(read + mark)
     }
 
+    /// The time before `now` since which frames may be unread.
+    pub fn unread_for(&self, now: Nanos) -> Interval {
+        now.since(self.empty_at)
+    }
+
     /// Whether the ring was empty twice in a row before turn `turn`.
     pub fn is_calm(&self, turn: u64) -> bool {
         turn >= self.next + CALM_TURNS

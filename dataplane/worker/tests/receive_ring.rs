@@ -5,12 +5,13 @@
 
 mod common;
 
-use common::{P0, P3, START, TestClock, TestFrame, frame, settings};
+use common::{P0, P3, START, TestClock, TestFrame, frame, pause, settings};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use switch::program::Threshold;
 use switch::receive_ring::{RingRoom, mark};
-use switch::{ControlFrame, DropReason, PauseCause, Program, Shard};
-use units::{BitRate, Interval, Nanos, PauseQuanta, PortId, Priority};
+use switch::{ControlFrame, DropReason, PauseCause, Program, Settings, Shard};
+use units::{BitRate, Bytes, Cells, Interval, Nanos, PauseQuanta, PortId, Priority, WireBytes};
 use wire::mac_control::Message;
 use worker::{BURST, Device, DeviceCounters, Exchange, Monitor, ReceiveRing, Worker, mailbox};
 
@@ -163,6 +164,7 @@ struct Bench {
     worker: Worker<RingDevice, TestClock>,
     clock: TestClock,
     wire: Arc<Mutex<Wire>>,
+    far: Arc<Mutex<Wire>>,
     sent: Arc<Mutex<[u64; Priority::COUNT]>>,
 }
 
@@ -172,7 +174,16 @@ const FAR: Interval = Interval::from_micros(500);
 const FOR_EVER: Nanos = Nanos(u64::MAX);
 
 impl Bench {
-    fn new((rate, descriptors, tells): (BitRate, u32, Tells), cost: Cost, flows: &[Flow]) -> Self {
+    fn new(link: (BitRate, u32, Tells), cost: Cost, flows: &[Flow]) -> Self {
+        Self::with(settings(2), link, cost, flows)
+    }
+
+    fn with(
+        mut settings: Settings,
+        (rate, descriptors, tells): (BitRate, u32, Tells),
+        cost: Cost,
+        flows: &[Flow],
+    ) -> Self {
         let wire = |flows: &[Flow]| {
             Arc::new(Mutex::new(Wire {
                 flows: flows.iter().map(|flow| (*flow, 0)).collect(),
@@ -188,14 +199,13 @@ impl Bench {
                 xons: 0,
             }))
         };
-        let mut settings = settings(2);
         for port in &mut settings.ports {
             // The core alone is the bottleneck.
             (port.rate, port.tx_window) = (rate, Interval::from_micros(100));
         }
         let shard = Shard::single(Arc::new(Program::new(settings).unwrap()));
         let clock = TestClock::at(START);
-        let (near, sent) = (wire(flows), Arc::default());
+        let (near, far, sent) = (wire(flows), wire(&[]), Arc::default());
         let device = |wire: &Arc<Mutex<Wire>>| RingDevice {
             clock: clock.clone(),
             wire: wire.clone(),
@@ -203,7 +213,7 @@ impl Bench {
             waiting: 0,
             sent: Arc::clone(&sent),
         };
-        let devices = [(A, device(&near)), (B, device(&wire(&[])))];
+        let devices = [(A, device(&near)), (B, device(&far))];
         let worker = Worker::new(
             clock.clone(),
             shard,
@@ -212,7 +222,7 @@ impl Bench {
             mailbox().1,
             Arc::new(Monitor::default()),
         );
-        Self { worker, clock, wire: near, sent }
+        Self { worker, clock, wire: near, far, sent }
     }
 
     fn now(&self) -> Nanos {
@@ -278,6 +288,32 @@ fn a_core_that_is_too_slow_loses_no_lossless_frame_in_a_ring_that_covers_the_pau
         assert!(carried > 60_000, "the core stays busy: {carried}");
         assert_eq!(bench.dropped(DropReason::HeadroomExceeded), 0);
     }
+}
+
+/// Lossless frames that are lost where the receiver stops as soon as the ring is deep. XOFF is 64 kB, and headroom is what the
+/// link brings until the sender stops. `shared` bytes are shared.
+fn lost_if_the_receiver_stops_too(shared: u64) -> u64 {
+    let mut settings = settings(2);
+    for port in &mut settings.ports {
+        let group = port.groups[P3.index()].lossless_mut().unwrap();
+        (group.xoff, group.xon) = (Threshold::Static(Bytes(64_000)), Bytes(32_000));
+        group.headroom = Cells::of_any_mix(WireBytes(RATE.bytes_in(STOPS_WITHIN))).bytes() + Bytes(4_096);
+    }
+    (settings.buffer.shared, settings.buffer.egress_lossy) = (Bytes(shared), Bytes(shared));
+    let mut bench = Bench::with(settings, (RATE, 1_024, Tells::Depth), SLOW, &[lossless(START)]);
+    while bench.cause() != Some(PauseCause::ReceiveRing) {
+        bench.run_until(bench.now() + Interval(1));
+    }
+    bench.far.lock().unwrap().ring.push_back(pause(PauseQuanta::MAX));
+    bench.run_until(bench.now() + Interval::from_micros(700));
+    assert_eq!(bench.missed(P3), 0);
+    bench.dropped(DropReason::HeadroomExceeded)
+}
+
+#[test]
+fn what_is_unread_when_the_receiver_stops_too_finds_room_in_the_shared_pool() {
+    assert_eq!(lost_if_the_receiver_stops_too(4_000_000), 0);
+    assert!(lost_if_the_receiver_stops_too(70_000) > 100, "a pool without room");
 }
 
 /// What is missed of a lossless flow in a ring of this many descriptors. The worker is away for `late` some turns before the

@@ -208,8 +208,8 @@ impl<F: Frame> Shard<F> {
         self.fabric.set_memory_low(low);
     }
 
-    /// Tells it, before the next call of [`Shard::ingress`] for `port`, that the last one was `away` ago, longer than the
-    /// buffer covers. What arrived meanwhile may take room of the shared pool beyond thresholds and headroom, up to half of
+    /// Tells it, before the next call of [`Shard::ingress`] for `port`, that frames which arrived in the last `away` may still
+    /// be unread: the worker was away for longer than the buffer covers, or the receive ring is deep. What arrived meanwhile may take room of the shared pool beyond thresholds and headroom, up to half of
     /// the pool, until its senders may go on.
     pub fn allow_late(&mut self, port: PortId, away: Interval) {
         let rate = self.program.port(port).rate;
