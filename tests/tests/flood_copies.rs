@@ -26,8 +26,6 @@ enum To {
     Victim,
     Broadcast,
     Multicast,
-    /// To a station that nobody has heard of.
-    Unknown,
 }
 
 impl To {
@@ -36,7 +34,6 @@ impl To {
             Self::Victim => host_mac(B),
             Self::Broadcast => MacAddress::BROADCAST,
             Self::Multicast => MacAddress([0x01, 0, 0x5e, 1, 2, 3]),
-            Self::Unknown => MacAddress([2, 9, 9, 9, 9, 9]),
         }
     }
 
@@ -162,7 +159,7 @@ fn of_a_flooded_frame_that_comes_in_headroom_one_copy_is_kept_and_the_others_are
 }
 
 fn any_turn(from: PortId) -> impl Strategy<Value = Turn> {
-    let to = prop_oneof![Just(To::Victim), Just(To::Broadcast), Just(To::Multicast), Just(To::Unknown)];
+    let to = prop_oneof![Just(To::Victim), Just(To::Broadcast), Just(To::Multicast)];
     let length = prop_oneof![Just(60_usize), Just(65), 60..=LONGEST as usize, Just(LONGEST as usize)];
     let frames = proptest::collection::vec((to, length), 1..8);
     (prop::sample::select(vec![10_u64, 25, 100]), frames).prop_map(move |(rate, frames)| (from, rate, frames))

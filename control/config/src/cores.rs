@@ -14,7 +14,7 @@ use crate::flow_control;
 use crate::headroom::{HeadroomSum, HeadroomTerms};
 use crate::link::Link;
 use crate::ring_reach::RingReach;
-use crate::runtime::Runtime;
+use crate::runtime::{Device, DeviceKind, Runtime};
 
 pub use crate::core_load::{CoreLoad, FRAMES_PER_SECOND};
 
@@ -104,7 +104,7 @@ pub(crate) fn loads(settings: &Settings, links: &[Link], runtime: &Runtime) -> V
     let mut loads: BTreeMap<Core, CoreLoad> = BTreeMap::new();
     for ((number, port), core) in settings.ports.iter().enumerate().zip(assign(&wishes, &cores)) {
         let device = runtime.devices[number].as_ref();
-        let ring = device.and_then(|it| ring(port, &links[number], it.receive_descriptors));
+        let ring = device.and_then(|device| ring(port, &links[number], device));
         match loads.get_mut(&core) {
             Some(load) => load.add(port, ring),
             None => {
@@ -118,13 +118,14 @@ pub(crate) fn loads(settings: &Settings, links: &[Link], runtime: &Runtime) -> V
 }
 
 /// The receive ring of `port` on `link`; `None` if nothing there is lossless, or nobody knows when a sender stops.
-fn ring(port: &PortSettings, link: &Link, descriptors: u16) -> Option<RingReach> {
+fn ring(port: &PortSettings, link: &Link, device: &Device) -> Option<RingReach> {
     let terms = link.terms(port, 1.0).filter(|_| !port.lossless().is_empty())?;
     let comes = HeadroomSum::new(&HeadroomTerms { interface_delay: Interval::ZERO, ..terms }).total();
     Some(RingReach {
         port: port.name.clone(),
         rate: port.rate,
-        descriptors: descriptors.into(),
+        descriptors: device.receive_descriptors.into(),
+        is_told: matches!(device.kind, DeviceKind::Pci(_)),
         stops_within: port.rate.serialization().time_of(WireBytes(comes.0)),
         lateness: flow_control::lateness(&port.flow_control).unwrap_or(link.interface_delay),
     })

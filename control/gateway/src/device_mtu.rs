@@ -150,13 +150,14 @@ impl DeviceMtus {
         Some(What::DeviceMtu { mtu_bytes: mtu.0, promised_bytes: promised.0 })
     }
 
-    /// The ports to which `next` gives a larger MTU than `before` and than their device, as reasons to refuse it. None if
-    /// `next` has no lossless frames.
+    /// The ports to which `next` gives a larger MTU than their device, and than `before` had promised lossless frames, as reasons
+    /// to refuse it. None if `next` has no lossless frames.
     pub fn refuse(&self, before: &Gateway, next: &Gateway) -> Vec<String> {
         let of_port = |(port, mtu): (PortId, &Option<Bytes>)| {
             let (mtu, needed) = ((*mtu)?, next.mtu(port));
             let name = &next.program.port(port).name;
-            (needed > before.mtu(port) && needed > mtu).then(|| {
+            let is_new = needed > before.mtu(port) || !has_lossless(before);
+            (is_new && needed > mtu).then(|| {
                 format!(
                     "port {name}: its device sends packets of {} bytes at most, and mtu = {} promises more",
                     mtu.0, needed.0

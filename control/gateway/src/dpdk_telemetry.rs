@@ -28,7 +28,7 @@ use crate::callers::{ANSWER, Caller, Door, Limits};
 use crate::event::{Event, snapshot};
 use crate::socket_file::{Access, SocketFile, SocketFileError};
 use messages::{Messages, Waits};
-use passed::{NotPassed, is_passed};
+use passed::{GENERAL, NotPassed, is_passed};
 use upstream::{Passage, SUFFIX, Upstream};
 
 /// The name of the socket.
@@ -38,8 +38,6 @@ const LIMITS: Limits =
     Limits { at_once: 8, patience: Duration::from_secs(600), request_bytes: 1_024, answer: ANSWER };
 /// The time for a client to make room for an answer.
 const UNREAD: Duration = Duration::from_secs(2);
-/// The commands of the protocol itself.
-const GENERAL: [&str; 3] = ["/", "/help", "/info"];
 /// The longest answer. A client learns it from the greeting.
 const ANSWER_BYTES: usize = 256 << 10;
 

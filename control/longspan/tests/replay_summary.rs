@@ -145,7 +145,7 @@ fn check_says_what_each_core_of_a_gateway_with_devices_keeps_up_with() {
         "frames_per_second": 5_000_000,
         "min_mean_wire_bytes": 2_500,
         "keeps_up": true,
-        "receive_rings": [{ "port": "dc0", "min_mean_wire_bytes": 270 }],
+        "receive_rings": [{ "port": "dc0", "min_mean_wire_bytes": 275 }],
     });
     assert_eq!((&report[0]["cores"][0], &report[1]["cores"]), (&core, &serde_json::json!([])));
 }

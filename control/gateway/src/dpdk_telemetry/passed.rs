@@ -29,6 +29,9 @@ const COMMANDS: [(&str, Option<&str>); 13] = [
     ("/mempool/list", None),
 ];
 
+/// The commands of the protocol itself.
+pub const GENERAL: [&str; 3] = ["/", "/help", "/info"];
+
 /// The command that explains the others.
 const HELP: &str = "/help";
 
@@ -68,7 +71,7 @@ pub fn message(
     if command.name == HELP {
         return match command.parameters {
             None => Ok(HELP.to_owned()),
-            Some(name) if is_passed(name) || super::GENERAL.contains(&name) => Ok(format!("{HELP},{name}")),
+            Some(name) if is_passed(name) || GENERAL.contains(&name) => Ok(format!("{HELP},{name}")),
             Some(name) => Err(unknown(name)),
         };
     }

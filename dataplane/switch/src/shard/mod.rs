@@ -209,8 +209,8 @@ impl<F: Frame> Shard<F> {
     }
 
     /// Tells it, before the next call of [`Shard::ingress`] for `port`, that frames which arrived in the last `away` may still
-    /// be unread: the worker was away for longer than the buffer covers, or the receive ring is deep. What arrived meanwhile may take room of the shared pool beyond thresholds and headroom, up to half of
-    /// the pool, until its senders may go on.
+    /// be unread: the worker was away for longer than the buffer covers, or the receive ring is deep. They may take room of the
+    /// shared pool beyond thresholds and headroom, up to half of the pool, until their senders may go on.
     pub fn allow_late(&mut self, port: PortId, away: Interval) {
         let rate = self.program.port(port).rate;
         self.fabric.allow_late(port, WireBytes(rate.bytes_in(away).saturating_add(1)));

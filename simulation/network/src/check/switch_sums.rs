@@ -18,7 +18,12 @@ pub(crate) fn named(switch: &Switch) -> Volume {
         // An answer reuses the buffer of the consumed frame.
         let answered: Volume = counters.answers.iter().copied().sum();
         sum += consumed - answered;
-        sum += counters.dropped.iter().flatten().copied().sum();
+        // A copy that nothing is left for is never made.
+        let unmade = [DropReason::FloodLimit, DropReason::NoBuffer];
+        for dropped in &counters.dropped {
+            let unmade: Volume = unmade.map(|reason| dropped[reason.index()]).into_iter().sum();
+            sum += dropped.iter().copied().sum::<Volume>() - unmade;
+        }
         sum += egress_drops(switch, port).map(|(_, _, volume)| volume).sum();
     }
     sum
@@ -55,7 +60,8 @@ pub(crate) fn lossless_drop(switch: &Switch) -> Option<(PortId, Priority, DropRe
 /// than it asked for takes it from all others.
 fn is_explained(switch: &Switch, port: PortId, reason: DropReason) -> bool {
     match reason {
-        DropReason::PfcWatchdog => true,
+        // Headroom covers what arrives, and copies do not arrive.
+        DropReason::PfcWatchdog | DropReason::FloodLimit => true,
         DropReason::HeadroomExceeded => switch.unreliable.contains(port),
         DropReason::HeadroomPoolFull => !switch.unreliable.is_empty(),
         _ => false,

@@ -329,7 +329,8 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Sends a copy through every other port; the last one gets the frame itself. That one is charged like any frame that
-    /// comes in; of a lossless frame, the others take only room that its group can spare.
+    /// comes in; of a lossless frame to a group address, the others take only room that its group can spare. One of the others
+    /// may be for the very station that a frame to an unknown address is for.
     fn flood(&mut self, arrival: Arrival, frame: F) {
         let ports = self.egress.len() as u16;
         let mut others = (0..ports).map(PortId).filter(|egress| *egress != arrival.port);
@@ -338,11 +339,13 @@ impl<F: Frame> Fabric<F> {
             self.ingress[port.index()].count_drop(priority, DropReason::NotConnected, length);
             return;
         };
+        let is_to_group = frame.headers().first().is_some_and(|first| first & 1 == 1);
         for egress in others {
             let Arrival { port, priority, length, .. } = arrival;
             let ingress = &mut self.ingress[port.index()];
             ingress.counters.copies[priority.index()].count(length);
-            let copy = match ingress.spares_room(priority, length, &self.pools) {
+            let may_copy = !is_to_group || ingress.spares_room(priority, length, &self.pools);
+            let copy = match may_copy {
                 true => frame.duplicate().ok_or(DropReason::NoBuffer),
                 false => Err(DropReason::FloodLimit),
             };
