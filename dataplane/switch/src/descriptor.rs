@@ -153,6 +153,8 @@ impl Descriptor {
     /// What hides the rest of the headers, if anything does.
     #[inline(always)]
     pub fn hidden_behind(&self) -> Option<Hidden> {
+        // One test for the frames that are most.
+        let Network::Other { .. } = self.network else { return None };
         match self.ether_type {
             EtherType::MACSEC => Some(Hidden::Macsec),
             // After a tag of these types comes no further header that is read.
