@@ -60,7 +60,7 @@ pub struct QueueReport {
     pub watchdog: WatchdogCounters,
     /// Whether the watchdog holds one of them for stormed now.
     pub stormed: bool,
-    /// Admitted frames that were then dropped here, for each of [`DropReason::ALL`].
+    /// Admitted frames that were then dropped here, for each of [`DropReason::ALL`](crate::DropReason::ALL).
     pub dropped: PerReason<Volume>,
 }
 
