@@ -1,7 +1,7 @@
 //! Collects the problems of a text.
 //!
 //! The first [`MOST`] errors are kept, and as many warnings: nobody reads more, and a file could have as many as it has bytes.
-//! What is done for each problem takes no longer the more of them, or of lines, there are.
+//! The cost of a problem does not grow with the number of problems or of lines.
 
 use core::cell::{Cell, RefCell};
 use core::ops::Range;

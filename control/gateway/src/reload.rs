@@ -57,7 +57,7 @@ pub struct Reloads {
     thread: Option<JoinHandle<Outcome>>,
     /// The clients that wait for it.
     waiting: Vec<Sender<Response>>,
-    /// Those that wait for the next one, if anybody wants one.
+    /// Clients that wait for the next reload, if there are any.
     next: Option<Vec<Sender<Response>>>,
 }
 

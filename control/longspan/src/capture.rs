@@ -111,7 +111,7 @@ fn copy<W: Write>(
 #[derive(Debug, PartialEq, Eq)]
 struct Summary {
     captured: u64,
-    /// Those that the gateway has told of.
+    /// Frames that the gateway has reported as lost.
     lost: u64,
     /// Whether no more can be lost: the gateway told of them at the end.
     is_whole: bool,

@@ -252,7 +252,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         if is_deep {
             self.deep_rings.insert(port.id);
             self.shard.set_ring_deep(port.id, true);
-            // What is unread comes on top of what headroom covers, if the groups reach their thresholds meanwhile.
+            // Headroom does not cover the unread frames if the groups reach their thresholds meanwhile.
             self.shard.allow_late(port.id, port.ring.unread_for(self.now));
         }
     }

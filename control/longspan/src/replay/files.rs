@@ -67,9 +67,9 @@ impl Claims {
         let mut created: Vec<(Identity, &Written)> = Vec::new();
         for written in &self.written {
             let Written { path, what, .. } = written;
-            // What is in it stays until all are known to be different files.
+            // An existing file keeps its content until all outputs are known to be different files.
             let opened = File::options().write(true).create(true).truncate(false).open(path);
-            // Whoever writes the file reports the error.
+            // The writer of the file reports the error.
             let Ok(about) = opened.and_then(|file| file.metadata()) else { continue };
             let identity = Identity::of(&about);
             if let Some((_, other)) = created.iter().find(|(other, _)| *other == identity) {
