@@ -21,14 +21,12 @@ const FLOODED: &str = "200k";
 /// the gateways. They sleep when they have nothing to do, and leave the cores to the hosts.
 const LAUNCHER: [&str; 3] = ["chrt", "--rr", "1"];
 
-/// How long a busy machine may suspend a worker. All bounds below cover it: at the long link those of the schemes, at a
-/// host's link the headroom, because the hosts send far below the rates of their links, and in rings of the devices the
-/// slots.
+/// How long a busy machine may suspend a worker. The bounds of the schemes cover it at the long link, and the rings of the
+/// devices have slots for it. The headroom is automatic, and covers none of it: what arrives in the meantime goes to the
+/// shared pool.
 pub const LATENESS: Duration = Duration::from_millis(500);
-/// At the long link: `LATENESS` at its rate, and the buffer of the other end.
-const LONG_HEADROOM: &str = "16MiB";
-/// At a host's link: twice the data that the lossless sender offers in `LATENESS`.
-const HOST_HEADROOM: &str = "2MiB";
+/// A late worker may fill half of it: what the long link carries in `LATENESS`, and what the lossless sender offers.
+const SHARED: &str = "8MiB";
 
 /// The values that a reload changes, and their replacements. It changes them back, too.
 const CHANGES: [(&str, &str); 2] =
@@ -62,8 +60,7 @@ impl Scheme {
         );
         match self {
             Self::Pfc => format!(
-                "[[port.lossless]]\npriorities = [3]\nxoff = \"64KiB\"\nxon = \"32KiB\"\n\
-                 headroom = \"{LONG_HEADROOM}\"\n"
+                "[[port.lossless]]\npriorities = [3]\nxoff = \"64KiB\"\nxon = \"32KiB\"\nheadroom = \"auto\"\n"
             ),
             Self::Bifrost => bifrost,
             Self::Lscc => {
@@ -82,14 +79,14 @@ impl Scheme {
 fn configuration(side: usize, socket: &str, scheme: Scheme, hosts: &[(&str, &str)]) -> String {
     let (name, scheme) = (NAMES[side], scheme.port(side));
     let mut text =
-        LongHaulEnd { name, side, socket, shared: "1MiB", rate: "40M", scheme: &scheme }.bridge(hosts);
+        LongHaulEnd { name, side, socket, shared: SHARED, rate: "40M", scheme: &scheme }.bridge(hosts);
     // The ports of hosts are tables in their order. The last one is that of the flooded host, if there is one.
     if hosts.last().is_some_and(|(_, rate)| *rate == FLOODED) {
         text += "\n[[port.queue]]\npriorities = [1]\nlossy = { static = \"64KiB\" }\n";
     }
     // The flood has its own priority, so that its losses can be distinguished.
     text.replace("\"48\" = 6", "\"48\" = 6, \"8\" = 1")
-        .replace("headroom = \"1MiB\"", &format!("headroom = \"{HOST_HEADROOM}\""))
+        .replace("headroom = \"1MiB\"", "headroom = \"auto\"")
 }
 
 /// The hosts, by their roles.

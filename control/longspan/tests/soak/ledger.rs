@@ -23,7 +23,7 @@ struct Explained {
     because: &'static str,
 }
 
-const EXPLAINED: [Explained; 2] = [
+const EXPLAINED: [Explained; 5] = [
     Explained {
         gateway: NEAR,
         port: "dc5",
@@ -45,7 +45,21 @@ const EXPLAINED: [Explained; 2] = [
         reasons: &["queue_threshold", "egress_pool_full"],
         because: "the flood brings more than the link of the flooded host carries",
     },
+    deep_ring(NEAR, "dc2"),
+    deep_ring(NEAR, "lh0"),
+    deep_ring(FAR, "lh0"),
 ];
+
+/// Lossless frames of such a port arrive nevertheless: their receivers count them.
+const fn deep_ring(gateway: usize, port: &'static str) -> Explained {
+    Explained {
+        gateway,
+        port,
+        side: "dropped_at_ingress",
+        reasons: &["receive_ring"],
+        because: "after a late turn, best-effort frames make room for lossless ones",
+    }
+}
 
 /// Where the flood can be dropped: gateway, port, side.
 const WAY_OF_THE_FLOOD: [(usize, &str, &str); 4] =
