@@ -108,7 +108,7 @@ reasons! {
         PfcWatchdog = "pfc_watchdog",
         /// No buffer left for the copy of a flooded frame.
         NoBuffer = "no_buffer",
-        /// A further copy of a flooded lossless frame, for which its group has no room to spare.
+        /// A further copy of a flooded lossless frame: its queue is full for lossy frames, or no lossy group is there to charge.
         FloodLimit = "flood_limit",
     }
 }

@@ -199,7 +199,9 @@ impl EgressPort {
         if !queued.charge.is_lossless()
             && let Err(reason) = queue.lossy.admit(cells, pools)
         {
-            return Err((reason, queued));
+            // Of the lossy frames, only copies of a lossless one wait in the queue of another priority than they are charged to.
+            let is_copy = queued.charge.group() != self.gate.pauses.priority(id);
+            return Err((if is_copy { DropReason::FloodLimit } else { reason }, queued));
         }
         if let Some(red) = &queue.red
             && red.at == MarkAt::Enqueue

@@ -115,15 +115,6 @@ impl Scheme {
         !matches!(self, Self::Pfc)
     }
 
-    /// Whether it promises its sender room below XOFF ahead of time. The group beneath such a scheme has a frame less than
-    /// its headroom beyond what it promises, and headroom is two frames at least.
-    pub fn promises_room(&self) -> bool {
-        match self {
-            Self::Bifrost(_) | Self::BifrostX(_) | Self::Cbfc(_) | Self::PortGrants(_) => true,
-            Self::Pfc | Self::PPfc(_) | Self::CaPfc(_) | Self::Relay(_) => false,
-        }
-    }
-
     /// Whether it sleeps until data comes in, and needs [`Scheme::wake`].
     #[inline]
     pub fn wakes(&self) -> bool {

@@ -201,19 +201,11 @@ impl IngressPort {
         self.groups[priority.index()].room(pools)
     }
 
-    /// Whether a frame of `length` that nobody sent, a copy, may be charged to the group of `priority`: in a lossless one,
-    /// only where it takes nothing that the sender was promised.
-    pub fn spares_room(&self, priority: Priority, length: Bytes, pools: &Pools) -> bool {
-        let group = &self.groups[priority.index()];
-        let is_paused = self.pauses.paused().contains(priority);
-        let cells = Cells::of_frame(length);
-        match group.settings().lossless() {
-            None => true,
-            Some(_) if is_paused || !group.has_room(cells, pools) => false,
-            // What arrives below XOFF was not promised, and headroom covers what arrives after it.
-            Some(_) if !self.scheme.promises_room() => true,
-            Some(settings) => (group.occupancy() + cells.bytes()).0 <= settings.headroom.0 / 2,
-        }
+    /// The priority whose group is charged for copies of flooded frames of `priority`: the first lossy one where that is
+    /// lossless. `None`: all are lossless.
+    pub fn charged_for_copies(&self, priority: Priority) -> Option<Priority> {
+        let is_lossy = |each: &Priority| !self.lossless.contains(*each);
+        Some(priority).filter(is_lossy).or_else(|| Priority::all().find(is_lossy))
     }
 
     /// Whether frames of `priority` fill its headroom alone, because its group had reached a threshold.

@@ -269,26 +269,3 @@ fn what_new_settings_start_is_awake_and_what_they_leave_alone_sleeps_on() {
         assert_eq!((bench.port.advertiser.is_some(), bench.port.lossless()), (has_lscc, lossless));
     }
 }
-
-#[test]
-fn a_copy_takes_room_below_xoff_and_none_of_what_a_paused_sender_was_left() {
-    let spares = |bench: &Bench, length| bench.port.spares_room(P3, Bytes(length), &bench.pools);
-    let mut bench = Bench::new(settings());
-    assert_eq!([1_568, 1_569].map(|length| spares(&bench, length)), [true, false], "it would reach XOFF");
-    assert_eq!(bench.admit(P3, 9), 9);
-    assert_eq!([128, 129].map(|length| spares(&bench, length)), [true, false]);
-    assert_eq!(bench.admit(P3, 1), 1);
-    assert!(bench.depart(P3, 5) && !spares(&bench, 60), "it is paused until it is below XON");
-    assert!(!bench.depart(P3, 1) && spares(&bench, 60));
-    assert!(bench.port.spares_room(P0, Bytes(60), &bench.pools), "a lossy frame has no such limit");
-}
-
-#[test]
-fn beneath_a_scheme_that_promises_room_a_copy_takes_half_of_the_headroom_and_no_more() {
-    let mut bench = Bench::new(with_bifrost());
-    let spares = |bench: &Bench, length| bench.port.spares_room(P3, Bytes(length), &bench.pools);
-    // 800 bytes are 50 cells.
-    assert_eq!([784, 785].map(|length| spares(&bench, length)), [true, false]);
-    assert_eq!((bench.admit(P3, 4), spares(&bench, 144)), (4, true));
-    assert_eq!((bench.admit(P3, 1), spares(&bench, 60)), (1, false), "the group holds as much already");
-}

@@ -328,30 +328,30 @@ impl<F: Frame> Fabric<F> {
         self.note_departure(ingress);
     }
 
-    /// Sends a copy through every other port; the last one gets the frame itself. That one is charged like any frame that
-    /// comes in; of a lossless frame to a group address, the others take only room that its group can spare. One of the others
-    /// may be for the very station that a frame to an unknown address is for.
+    /// Sends a copy through every other port; the last one gets the frame itself, charged like any frame that comes in. No
+    /// sender was told to leave room for the copies, so those of a lossless frame are best effort: they wait in its queues, and
+    /// are charged to a lossy group.
     fn flood(&mut self, arrival: Arrival, frame: F) {
-        let ports = self.egress.len() as u16;
-        let mut others = (0..ports).map(PortId).filter(|egress| *egress != arrival.port);
+        let Arrival { port, priority, length, .. } = arrival;
+        let mut others = (0..self.egress.len() as u16).map(PortId).filter(|egress| *egress != port);
         let Some(last) = others.next_back() else {
-            let Arrival { port, priority, length, .. } = arrival;
             self.ingress[port.index()].count_drop(priority, DropReason::NotConnected, length);
             return;
         };
-        let is_to_group = frame.headers().first().is_some_and(|first| first & 1 == 1);
+        let charged = self.ingress[port.index()].charged_for_copies(priority);
         for egress in others {
-            let Arrival { port, priority, length, .. } = arrival;
-            let ingress = &mut self.ingress[port.index()];
-            ingress.counters.copies[priority.index()].count(length);
-            let may_copy = !is_to_group || ingress.spares_room(priority, length, &self.pools);
-            let copy = match may_copy {
-                true => frame.duplicate().ok_or(DropReason::NoBuffer),
-                false => Err(DropReason::FloodLimit),
+            let counted = charged.unwrap_or(priority);
+            self.ingress[port.index()].counters.copies[counted.index()].count(length);
+            let copy = match charged {
+                Some(_) => frame.duplicate().ok_or(DropReason::NoBuffer),
+                None => Err(DropReason::FloodLimit),
             };
             match copy {
-                Ok(copy) => self.admit(self.copied(arrival, egress, &copy), egress, copy),
-                Err(reason) => self.ingress[port.index()].count_drop(priority, reason, length),
+                Ok(copy) => {
+                    let copied = Arrival { priority: counted, ..self.copied(arrival, egress, &copy) };
+                    self.admit(copied, egress, copy);
+                }
+                Err(reason) => self.ingress[port.index()].count_drop(counted, reason, length),
             }
         }
         self.admit(self.copied(arrival, last, &frame), last, frame);

@@ -47,14 +47,15 @@ impl Bench {
 }
 
 #[test]
-fn a_flooded_frame_leaves_through_all_other_ports_in_the_first_queue_of_its_priority() {
+fn copies_of_a_flooded_lossless_frame_wait_in_its_queues_and_all_but_one_are_charged_to_a_lossy_group() {
     let mut bench = Bench::new((0..3).map(|number| port(number, &[P3])).collect());
     let flooded = Routed { queue: QueueId::from_low_bits(8), ..frame(B, P3) };
     bench.inject_with(A, vec![flooded; 2], false, |_| Verdict::Flood);
     assert_eq!([A, B, C].map(|port| bench.waiting(port, P3)), [0, 2, 2]);
+    let best_effort = Priority::from_low_bits(0);
     let counters = &bench.fabric.ingress[A.index()].counters;
-    assert_eq!((counters.received[3].frames, counters.copies[3].frames), (2, 2));
-    assert_eq!(bench.occupancy(P3), 4 * 1_024);
+    assert_eq!((counters.received[3].frames, counters.copies[0].frames), (2, 2));
+    assert_eq!([P3, best_effort].map(|priority| bench.occupancy(priority)), [2 * 1_024; 2]);
 
     let mut alone = Bench::new(vec![port(0, &[])]);
     alone.inject_with(A, vec![frame(B, P3)], false, |_| Verdict::Flood);
