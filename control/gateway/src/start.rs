@@ -67,6 +67,8 @@ const WATCHED: Duration = Duration::from_millis(100);
 /// # Errors
 /// [`RunError`]: what keeps it from starting, or went wrong at the end.
 pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
+    // Without glibc there is nothing to limit.
+    let _ = ResidentMemory::in_one_arena();
     let (sender, events) = channel();
     let privileges = Privileges::prepare(&gateway.runtime.process)?;
     let leftover = Leftover::default();
