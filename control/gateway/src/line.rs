@@ -47,8 +47,8 @@ pub trait Line {
 /// The interface of the kernel below a device.
 pub struct Below {
     pub interface: Interface,
-    /// Keeps others from the interface.
-    pub _claim: Claim,
+    /// Keep others from the interfaces of the device.
+    pub claims: Vec<Claim>,
 }
 
 /// A DPDK port.

@@ -9,10 +9,19 @@ const INTERFACES: &str = "/sys/class/net";
 /// The kernel interface through which a virtual device sends: that of `net_af_packet`, `net_af_xdp` or `net_pcap`. Their
 /// DPDK drivers always report the link as up.
 pub fn interface(vdev: &str) -> Option<&str> {
+    interface_of(vdev, &["iface=", "tx_iface="])
+}
+
+/// The kernel interface from which `net_pcap` receives, where that is not the one through which it sends.
+pub fn receiving_interface(vdev: &str) -> Option<&str> {
+    interface_of(vdev, &["rx_iface="]).filter(|name| interface(vdev) != Some(name))
+}
+
+fn interface_of<'a>(vdev: &'a str, keys: &[&str]) -> Option<&'a str> {
     let (driver, arguments) = vdev.split_once(',')?;
     let of_the_kernel = ["net_af_packet", "net_af_xdp", "eth_af_packet", "net_pcap"];
     of_the_kernel.iter().find(|name| driver.starts_with(**name))?;
-    arguments.split(',').find_map(|it| it.strip_prefix("iface=").or_else(|| it.strip_prefix("tx_iface=")))
+    arguments.split(',').find_map(|it| keys.iter().find_map(|key| it.strip_prefix(key)))
 }
 
 /// The file from which a `net_pcap` receives.
@@ -57,6 +66,8 @@ mod tests {
         assert_eq!(interface("net_af_xdp_lh0,start_queue=0,iface=eth1"), Some("eth1"));
         assert_eq!(interface("net_pcap0,iface=eth1"), Some("eth1"));
         assert_eq!(interface("net_pcap0,rx_iface=eth1,tx_iface=eth2"), Some("eth2"));
+        assert_eq!(receiving_interface("net_pcap0,rx_iface=eth1,tx_iface=eth2"), Some("eth1"));
+        assert_eq!(receiving_interface("net_pcap0,rx_iface=eth1,tx_iface=eth1"), None);
         assert_eq!(interface("net_pcap0,rx_iface=eth1,tx_pcap=out.pcap"), None);
         assert_eq!(interface("net_memif0"), None);
     }

@@ -78,7 +78,14 @@ impl Opening<'_> {
     /// The interface of the kernel below a device of `port`, claimed, with an MTU for its frames.
     fn below(&self, port: PortId, kind: &DeviceKind) -> Result<Option<Below>, DeviceError> {
         let DeviceKind::Virtual(vdev) = kind else { return Ok(None) };
-        let Some(name) = links::interface(vdev) else { return Ok(None) };
+        let receiving = links::receiving_interface(vdev).map(|name| self.claim(port, name)).transpose()?;
+        let Some(name) = links::interface(vdev) else { return Ok(receiving) };
+        let below = self.claim(port, name)?;
+        let claims = below.claims.into_iter().chain(receiving.into_iter().flat_map(|it| it.claims)).collect();
+        Ok(Some(Below { claims, ..below }))
+    }
+
+    fn claim(&self, port: PortId, name: &str) -> Result<Below, DeviceError> {
         let interface = Interface::named(name).map_err(DeviceError::Socket)?;
         if !interface.exists() {
             return Err(DeviceError::NoInterface(name.into()));
@@ -86,7 +93,7 @@ impl Opening<'_> {
         let claim = Claim::interface(Path::new(Claim::DIRECTORY), name);
         let claim = claim.ok_or_else(|| DeviceError::InterfaceInUse(name.into()))?;
         device_mtu::raise(self.gateway, port, &interface)?;
-        Ok(Some(Below { interface, _claim: claim }))
+        Ok(Below { interface, claims: vec![claim] })
     }
 
     /// Makes a virtual device. Returns the name of the device.

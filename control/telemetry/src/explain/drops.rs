@@ -8,16 +8,17 @@ use crate::snapshot::Passage;
 use crate::table::{bytes, count_of};
 
 /// Rules of `show roce` that name the cause of drops, by the reasons that they explain, the surest first.
-const CAUSES: [(&[&str], &[&str]); 3] = [
+const CAUSES: [(&[&str], &[&str]); 4] = [
     (
         &["headroom_exceeded", "headroom_pool_full"],
         &["pfc_not_passed", "peer_ignores_pauses", "pause_frames_lost", "link_delay_refused"],
     ),
     (&["pfc_watchdog"], &["pause_storm"]),
     (&["memory_low", "no_buffer"], &["buffers_low"]),
+    (&["oversize"], &["short_mtu"]),
 ];
 /// The reasons for which frames are dropped if a worker is behind.
-const LATE: [&str; 3] = ["headroom_exceeded", "headroom_pool_full", "handoff_full"];
+const LATE: [&str; 4] = ["headroom_exceeded", "headroom_pool_full", "handoff_full", "receive_ring"];
 
 /// The drops, reason by reason, with the state that each depends on.
 pub fn drops(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect> {
