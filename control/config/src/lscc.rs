@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use switch::program::{
-    Feedback, FlowControl, FlowSettings, Lscc, PortSettings, RateCalculation, RateLimiting,
-};
+use switch::program::{Feedback, FlowSettings, Lscc, PortSettings, RateCalculation, RateLimiting};
 use units::{BitRate, Bytes, WireBytes};
 use wire::rate_feedback::Key;
 
@@ -229,11 +227,7 @@ fn check_reference(
 /// Adds Qref to a computed buffer of Bifrost. LSCC's queue takes buffer that cannot be granted, and the link needs
 /// all of the rest.
 pub(crate) fn make_room(port: &mut PortSettings, lscc: &Lscc, decl: &PortDecl) {
-    let slots = match &mut port.flow_control {
-        FlowControl::Bifrost(slots) | FlowControl::BifrostX(slots) => slots,
-        FlowControl::PortGrants(it) => &mut it.slots,
-        _ => return,
-    };
+    let Some(slots) = port.flow_control.bifrost_mut() else { return };
     if let Some(declared) = bifrost::declared(decl)
         && declared.buffer.as_ref().is_none_or(|buffer| buffer.value == SizeWish::Auto)
     {

@@ -5,9 +5,11 @@
 
 mod beneath;
 pub(crate) mod bifrost;
+mod bifrostx;
 pub(crate) mod capfc;
 pub(crate) mod cbfc;
 pub(crate) mod p_pfc;
+pub(crate) mod pfc;
 pub(crate) mod port_grants;
 pub(crate) mod relay;
 
@@ -21,7 +23,18 @@ use crate::keys::queueing::LosslessDecl;
 use crate::link::Link;
 use crate::notes::Problems;
 use crate::place::Place;
+use crate::plan::planned::Planned;
 use crate::table::at;
+
+/// The schemes for a long link, by their words, in the order of their comparison.
+pub(crate) static PLANNED: [(&str, &dyn Planned); 6] = [
+    ("pfc", &pfc::Plain),
+    ("bifrost", &bifrost::plan::BIFROST),
+    ("bifrostx", &bifrostx::PLANNED),
+    ("port-grants", &port_grants::PLANNED),
+    ("cbfc", &cbfc::plan::Credits),
+    ("relay", &relay::plan::Relayed),
+];
 
 /// The flow control that `decl` chooses for a port that is otherwise incomplete, one of `ports`; `None` if a setting is
 /// missing, after an error was noted.
@@ -97,13 +110,9 @@ pub(crate) fn group(
     sum: Option<&HeadroomSum>,
 ) -> Option<LosslessGroup> {
     match &port.flow_control {
-        FlowControl::Pfc | FlowControl::PPfc(_) | FlowControl::CaPfc(_) => None,
-        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
-            Some(bifrost::group(decl, settings, port))
-        }
-        FlowControl::PortGrants(settings) => Some(bifrost::group(decl, &settings.slots, port)),
         FlowControl::Cbfc(settings) => Some(cbfc::group(decl, settings, port)),
         FlowControl::Relay(_) => relay::group(decl, port, sum),
+        it => Some(bifrost::group(decl, it.bifrost()?, port)),
     }
 }
 
@@ -127,13 +136,10 @@ pub(crate) fn place(error: &FlowControlError, decl: &PortDecl) -> Option<Place> 
 
 /// Warns if a scheme does not suit its link, or the gateway with these `settings`.
 pub(crate) fn check(port: &PortSettings, settings: &Settings, decl: &PortDecl, problems: &Problems<'_>) {
-    match &port.flow_control {
-        FlowControl::Pfc | FlowControl::Cbfc(_) | FlowControl::CaPfc(_) | FlowControl::Relay(_) => {}
-        FlowControl::Bifrost(bifrost) | FlowControl::BifrostX(bifrost) => {
-            bifrost::check_slot(bifrost, port, decl, problems)
-        }
-        FlowControl::PortGrants(it) => bifrost::check_slot(&it.slots, port, decl, problems),
-        FlowControl::PPfc(p_pfc) => p_pfc::check_horizon(p_pfc, settings, decl, problems),
+    if let Some(slots) = port.flow_control.bifrost() {
+        bifrost::check_slot(slots, port, decl, problems);
+    } else if let FlowControl::PPfc(p_pfc) = &port.flow_control {
+        p_pfc::check_horizon(p_pfc, settings, decl, problems);
     }
 }
 
@@ -144,73 +150,34 @@ pub(crate) fn check_group(
     decl: &LosslessDecl,
     problems: &Problems<'_>,
 ) {
-    match &port.flow_control {
-        FlowControl::Pfc
-        | FlowControl::Cbfc(_)
-        | FlowControl::PPfc(_)
-        | FlowControl::CaPfc(_)
-        | FlowControl::Relay(_) => {}
-        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
-            bifrost::check_group(settings, port, group, decl, problems)
-        }
-        FlowControl::PortGrants(settings) => {
-            bifrost::check_group(&settings.slots, port, group, decl, problems)
-        }
+    if let Some(slots) = port.flow_control.bifrost() {
+        bifrost::check_group(slots, port, group, decl, problems);
     }
 }
 
 /// The round trip of a scheme that needs one.
 pub(crate) fn round_trip(flow_control: &FlowControl) -> Option<Interval> {
-    match flow_control {
-        FlowControl::Pfc
-        | FlowControl::Cbfc(_)
-        | FlowControl::PPfc(_)
-        | FlowControl::CaPfc(_)
-        | FlowControl::Relay(_) => None,
-        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.round_trip),
-        FlowControl::PortGrants(settings) => Some(settings.slots.round_trip),
-    }
+    Some(flow_control.bifrost()?.round_trip)
 }
 
 /// The lateness of workers that a scheme covers; `None` if the headroom covers it.
 pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
     match flow_control {
-        FlowControl::Pfc | FlowControl::PPfc(_) | FlowControl::CaPfc(_) | FlowControl::Relay(_) => None,
         // Without new credits the upstream stops.
         FlowControl::Cbfc(_) => Some(LONGEST),
-        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => Some(settings.lateness),
-        FlowControl::PortGrants(settings) => Some(settings.slots.lateness),
+        it => Some(it.bifrost()?.lateness),
     }
 }
 
 /// The keys with which a scheme covers `lateness`; `None` if the headroom covers it.
 pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Option<String> {
-    match &port.flow_control {
-        FlowControl::Pfc
-        | FlowControl::Cbfc(_)
-        | FlowControl::PPfc(_)
-        | FlowControl::CaPfc(_)
-        | FlowControl::Relay(_) => None,
-        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
-            Some(bifrost::keys_for_lateness(settings, port.rate, lateness))
-        }
-        FlowControl::PortGrants(settings) => {
-            Some(bifrost::keys_for_lateness(&settings.slots, port.rate, lateness))
-        }
-    }
+    Some(bifrost::keys_for_lateness(port.flow_control.bifrost()?, port.rate, lateness))
 }
 
 /// Makes the scheme of `port` cover a worker that is later by `more`, while `arriving` bytes come in.
 pub(crate) fn provide(port: &mut PortSettings, more: Interval, arriving: WireBytes) {
-    match &mut port.flow_control {
-        FlowControl::Pfc
-        | FlowControl::Cbfc(_)
-        | FlowControl::PPfc(_)
-        | FlowControl::CaPfc(_)
-        | FlowControl::Relay(_) => {}
-        FlowControl::Bifrost(settings) | FlowControl::BifrostX(settings) => {
-            bifrost::provide(settings, port.rate, more, arriving)
-        }
-        FlowControl::PortGrants(settings) => bifrost::provide(&mut settings.slots, port.rate, more, arriving),
+    let rate = port.rate;
+    if let Some(slots) = port.flow_control.bifrost_mut() {
+        bifrost::provide(slots, rate, more, arriving);
     }
 }

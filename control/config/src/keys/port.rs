@@ -111,6 +111,11 @@ table! {
 }
 
 impl PortDecl {
+    /// Whether the flow control of the port reads the keys of `table`.
+    pub(crate) fn uses_table(&self, table: &str) -> bool {
+        SCHEME_TABLES.iter().any(|(name, words)| *name == table && words.contains(&self.flow_control()))
+    }
+
     fn check(&self, section: &Section<'_, '_>) {
         let priority = |at: &'_ At<Priority>| format!("priority {} of this port", at.value);
         let lossless = self.lossless.iter().flatten().flat_map(|it| values(&it.priorities));

@@ -1,10 +1,11 @@
 //! The gateway that a request leads to: its text, and what reading that text makes of it.
 
-use switch::program::{LosslessGroup, PortSettings, Threshold};
-use units::{Bytes, Distance, Interval, PauseQuanta, Priority};
+use switch::program::PortSettings;
+use units::{Distance, Interval, PauseQuanta};
 
 use super::levels::Levels;
-use super::request::{PlanError, Request, Scheme};
+use super::request::{PlanError, Request};
+use super::scheme::Scheme;
 use super::text::{ENDS, Wish, text};
 use crate::flow_control::bifrost::keys::BifrostDecl;
 use crate::gateway::Gateway;
@@ -43,7 +44,7 @@ impl Built {
         let levels = match read(request, 0, &raw) {
             Ok(gateway) => {
                 check_step(request, &gateway)?;
-                Levels::of(&gateway)
+                Levels::of(&gateway, request.scheme)
             }
             Err(problems) => return Err(PlanError::Refused { problems }),
         };
@@ -89,12 +90,6 @@ impl Built {
     }
 }
 
-/// The first lossless group of a port; all are alike.
-pub(super) fn group(port: &PortSettings) -> &LosslessGroup {
-    let mut groups = Priority::all().filter_map(|it| port.groups[it.index()].lossless());
-    groups.next().expect("a plan has a lossless priority")
-}
-
 fn read(request: &Request, end: usize, wish: &Wish<'_>) -> Result<Gateway, Vec<Problem>> {
     load::parse(&text(request, end, wish), "plan").map_err(|error| match error {
         ConfigError::Invalid { problems } => problems,
@@ -105,7 +100,7 @@ fn read(request: &Request, end: usize, wish: &Wish<'_>) -> Result<Gateway, Vec<P
 /// T: as stated, or as near to the default as the link allows. `None` for schemes without slots.
 fn slot(request: &Request) -> Result<Option<Interval>, PlanError> {
     // The round trip is that of PFC, which has no slot that could be wrong.
-    let plain = Request { scheme: Scheme::Pfc, lscc: false, ..request.clone() };
+    let plain = Request { scheme: Scheme::PFC, lscc: false, ..request.clone() };
     let gateway = read(&plain, 0, &Wish::default()).map_err(|problems| PlanError::Refused { problems })?;
     let port = &gateway.program.settings().ports[1];
     let Some(terms) = RoundTripSum::new(port, &gateway.links[1]) else { return Ok(None) };
@@ -138,14 +133,6 @@ fn check_step(request: &Request, gateway: &Gateway) -> Result<(), PlanError> {
     let wanted = u64::try_from(wanted.next_multiple_of(1_000_000)).unwrap_or(u64::MAX);
     let least = units::BitRate::new(wanted).unwrap_or(request.rate);
     Err(PlanError::NoStep { bounds, least })
-}
-
-/// The level of a threshold that a plan fixes.
-pub(super) fn fixed(xoff: Threshold) -> Bytes {
-    match xoff {
-        Threshold::Static(level) => level,
-        Threshold::Dynamic(_) => Bytes::ZERO,
-    }
 }
 
 /// The distance of a link, which every plan states.

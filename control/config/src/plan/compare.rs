@@ -1,13 +1,11 @@
 //! The schemes side by side, on the same link.
 
-use switch::program::{FlowControl, PortSettings};
 use units::{Bytes, Interval, WireBytes};
-use wire::ethernet::{HEADER_LEN, MIN_FRAME_LEN};
-use wire::grants::{credit, far_port, slot};
 
-use super::built::{Built, fixed, group};
-use super::pauses::held;
-use super::request::{PlanError, Request, Scheme};
+use super::built::Built;
+use super::longest::{fixed, group, held};
+use super::request::{PlanError, Request};
+use super::scheme::Scheme;
 
 /// A scheme on the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +29,7 @@ pub fn compare(request: &Request) -> Vec<(Scheme, Result<Row, PlanError>)> {
         let request = Request { scheme, lscc: false, ..request.clone() };
         Built::new(&request).map(|built| Row::new(&built))
     };
-    Scheme::ALL.into_iter().map(|scheme| (scheme, row(scheme))).collect()
+    Scheme::all().map(|scheme| (scheme, row(scheme))).collect()
 }
 
 impl Row {
@@ -40,27 +38,14 @@ impl Row {
         let (port, _) = built.long();
         let scheme = built.request.scheme;
         let priorities = built.request.count();
-        let (frame, every) = control(port);
+        let (frame, every) = scheme.planned().control(port);
         Self {
             scheme,
             buffer: Bytes(held(port).0.saturating_mul(priorities)),
             control: rate_of(frame, every),
             reaction: reaction(built, every),
-            needs: needs(scheme),
+            needs: scheme.planned().needs(),
         }
-    }
-}
-
-/// The scheme's frame on the wire, and how often it is sent: a pause is refreshed when half of it has passed.
-fn control(port: &PortSettings) -> (WireBytes, Interval) {
-    let message = |length: usize| WireBytes::of_frame(Bytes((HEADER_LEN + length) as u64));
-    let pause = WireBytes::of_frame(Bytes(MIN_FRAME_LEN as u64));
-    match &port.flow_control {
-        FlowControl::Bifrost(slots) => (pause, slots.slot),
-        FlowControl::BifrostX(slots) => (message(slot::MESSAGE_LEN), slots.slot),
-        FlowControl::PortGrants(it) => (message(far_port::MESSAGE_LEN), it.slots.slot),
-        FlowControl::Cbfc(it) => (message(credit::MESSAGE_LEN), it.interval),
-        _ => (pause, Interval(port.pfc.pause.interval_at(port.rate).0 / 2)),
     }
 }
 
@@ -75,23 +60,12 @@ fn reaction(built: &Built, every: Interval) -> Interval {
     let round_trip = built.round_trip().total();
     let time = |bytes: u64| port.rate.serialization().time_of(WireBytes(bytes));
     let beyond = |buffer: WireBytes| time(buffer.0.saturating_sub(port.rate.bytes_in(round_trip)));
-    let (slack, period) = match &port.flow_control {
-        FlowControl::Bifrost(slots) | FlowControl::BifrostX(slots) => (beyond(slots.buffer), every),
-        FlowControl::PortGrants(it) => (beyond(it.slots.buffer), every),
-        FlowControl::Cbfc(it) => (beyond(it.buffer), every),
-        // A relay passes the pause on as it comes.
-        FlowControl::Relay(_) => (Interval::ZERO, Interval::ZERO),
-        _ => (time(fixed(group(port).xoff).0), Interval::ZERO),
+    let scheme = built.request.scheme.planned();
+    let (slack, period) = match scheme.granted(port) {
+        Some((_, buffer)) => (beyond(buffer), every),
+        // The pause is passed on as it comes.
+        None if scheme.passes_on() => (Interval::ZERO, Interval::ZERO),
+        None => (time(fixed(group(port).xoff).0), Interval::ZERO),
     };
     slack + period + Interval(round_trip.0 / 2)
-}
-
-const fn needs(scheme: Scheme) -> &'static str {
-    match scheme {
-        Scheme::Pfc | Scheme::Bifrost => "a switch that obeys PFC",
-        Scheme::BifrostX => "BifrostX, or else PFC",
-        Scheme::PortGrants => "port grants, or else PFC",
-        Scheme::Cbfc => "credits: no PFC will do",
-        Scheme::Relay => "a relay, and PFC behind both",
-    }
 }

@@ -3,6 +3,7 @@
 use switch::program::FlowControl;
 use units::{BitRate, Bytes, Interval, Priority};
 
+use super::scheme::Scheme;
 use crate::gateway::Gateway;
 use crate::round_trip::RoundTripSum;
 use crate::scenario::EcnDecl;
@@ -40,8 +41,8 @@ fn guided_marks(rate: BitRate) -> (Bytes, Bytes) {
 }
 
 impl Levels {
-    /// The levels for a gateway that was built without any; `None` if a distance is unknown, which no plan leaves out.
-    pub fn of(gateway: &Gateway) -> Option<Self> {
+    /// The levels for a gateway with `scheme` that was built without any; `None` if a distance is unknown, which no plan leaves out.
+    pub fn of(gateway: &Gateway, scheme: Scheme) -> Option<Self> {
         let settings = gateway.program.settings();
         let mut shared = 0;
         let mut xoffs = Vec::new();
@@ -70,7 +71,7 @@ impl Levels {
             let kmin = kmin.min(Bytes(feeding.0 / 8));
             (kmin, kmax.min(kmin + kmin + kmin + kmin))
         };
-        let is_relay = matches!(long.flow_control, FlowControl::Relay(_));
+        let passes_on = scheme.planned().passes_on();
         let lossy = Bytes(long.rate.bytes_in(LOSSY)).max(Bytes(LOSSY_FRAMES * long.max_frame.0));
         Some(Self {
             shared: Bytes(shared) + lossy,
@@ -78,12 +79,12 @@ impl Levels {
             ports: [
                 PortLevels {
                     thresholds: local_thresholds,
-                    // LSCC keeps a queue here on purpose, and a relay's queue is bytes of the link.
-                    marks: (long.lscc.is_none() && !is_relay).then(|| marks(local.rate, xoffs[1])),
+                    // LSCC keeps a queue here on purpose, and one of pauses that are passed on is bytes of the link.
+                    marks: (long.lscc.is_none() && !passes_on).then(|| marks(local.rate, xoffs[1])),
                 },
                 PortLevels {
                     thresholds: long_thresholds,
-                    marks: (!is_relay).then(|| marks(long.rate, xoffs[0])),
+                    marks: (!passes_on).then(|| marks(long.rate, xoffs[0])),
                 },
             ],
         })

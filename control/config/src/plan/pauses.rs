@@ -1,12 +1,11 @@
 //! How long a pause may last though nothing is broken, and whether a neighbour's watchdog takes it for a storm.
 
-use switch::program::{Bifrost, FlowControl, PortSettings};
-use units::{BitRate, Bytes, Interval, PortId, PrioritySet, WireBytes};
+use units::{BitRate, Interval, PortId, PrioritySet, WireBytes};
 
-use super::built::{Built, fixed, group};
-use super::request::{Request, Scheme};
+use super::built::Built;
+use super::longest::{Fall, Longest, Sharing};
+use super::request::Request;
 use super::step::{Part, Quantity, Step};
-use crate::flow_control::bifrost::overrun;
 use crate::headroom::grouped;
 use crate::watchdog::LEAST_DETECTION;
 
@@ -60,94 +59,13 @@ pub enum Verdict {
     Unlimited,
 }
 
-/// Bytes on the wire of what `cells` bytes of buffer hold at most, from 60-byte frames, of which 80 bytes of buffer take
-/// 84 of the link.
-pub(super) fn on_the_wire(cells: Bytes) -> WireBytes {
-    let worst = u128::from(cells.0) * 84;
-    WireBytes(u64::try_from(worst.div_ceil(80)).unwrap_or(u64::MAX))
-}
-
-/// What drains while a group is paused: from full to XON.
-struct Fall {
-    full: Bytes,
-    xon: Bytes,
-}
-
-impl Fall {
-    fn of(port: &PortSettings) -> Self {
-        let level = group(port);
-        Self { full: fixed(level.xoff) + level.headroom, xon: level.xon }
-    }
-
-    fn bytes(&self) -> WireBytes {
-        on_the_wire(self.full - self.xon)
-    }
-
-    /// The numbers of [`Fall::bytes`].
-    fn numbers(&self) -> String {
-        format!("({} - {}) x 84 / 80", grouped(self.full.0), grouped(self.xon.0))
-    }
-}
-
-/// Priorities that share the drain by equal weights, in visits of a scheduler such as ours.
-#[derive(Clone, Copy)]
-struct Sharing {
-    priorities: u64,
-    visit: WireBytes,
-}
-
-impl Sharing {
-    /// Priorities that share the drain from the queues of `port`.
-    fn of(priorities: u64, port: &PortSettings) -> Self {
-        Self { priorities, visit: port.longest_visit() }
-    }
-
-    /// What drains until `own` bytes of one priority have: as much of each other one, and a visit.
-    fn bytes(self, own: WireBytes) -> WireBytes {
-        let visits = self.visit.0.saturating_mul(self.priorities - 1);
-        WireBytes(own.0.saturating_mul(self.priorities).saturating_add(visits))
-    }
-
-    /// [`Sharing::bytes`] in bits, as a formula and its numbers, from those of `own`.
-    fn shown(self, formula: &str, numbers: &str) -> (String, String) {
-        match self.priorities {
-            1 => (format!("8 x {formula}"), format!("8 x {numbers}")),
-            count => (
-                format!("8 x (priorities x {formula} + (priorities - 1) x visit)"),
-                format!("8 x ({count} x {numbers} + {} x {})", count - 1, grouped(self.visit.0)),
-            ),
-        }
-    }
-}
-
-/// The parts of a pause: bytes that must drain, and time that passes in any case.
-struct Longest {
-    drains: WireBytes,
-    waits: Interval,
-    step: Step,
-}
-
-impl Longest {
-    fn at(&self, drain: BitRate) -> Interval {
-        drain.serialization().time_of(self.drains) + self.waits
-    }
-
-    /// The slowest whole multiple of a megabit with which it lasts less than `detection`.
-    fn drain_within(&self, detection: Interval, rate: BitRate) -> Option<BitRate> {
-        let time = (detection - self.waits).0.checked_sub(1).filter(|time| *time > 0)?;
-        let bits = (u128::from(self.drains.0) * 8_000_000_000).div_ceil(time.into());
-        let wanted = BitRate::new(u64::try_from(bits).ok()?.next_multiple_of(1_000_000))?;
-        (wanted <= rate).then_some(wanted)
-    }
-}
-
 impl Pauses {
     /// The pauses of a plan.
     pub fn new(built: &Built) -> Self {
         let drain = built.request.slowest_drain();
         let unlimited = unlimited(&built.request);
-        let long = of_long(built, drain);
-        let local = of_local(built, &long, drain);
+        let (long, long_step) = of_long(built, drain);
+        let (local, local_step) = of_local(built, &long, drain);
         let (at_long, at_local) = (long.at(drain), local.at(drain));
         let default = Step::new(
             "drain",
@@ -161,9 +79,9 @@ impl Pauses {
             steps: [
                 Some(default),
                 visit(built),
-                holdover(built),
-                Some(long.step.clone()),
-                Some(local.step.clone()),
+                built.request.scheme.planned().holdover(built.long().0),
+                Some(long_step),
+                Some(local_step),
             ]
             .into_iter()
             .flatten()
@@ -174,25 +92,15 @@ impl Pauses {
     }
 }
 
-/// The priorities that wait while a higher one takes all that drains. BifrostX deals grants out from the highest priority
-/// down (Bifrost paper, IV-E, algorithm 3).
+/// The priorities that wait while a higher one takes all that drains.
 fn unlimited(request: &Request) -> PrioritySet {
-    let highest = request.priorities.highest().filter(|_| request.scheme == Scheme::BifrostX);
+    let highest = request.priorities.highest().filter(|_| request.scheme.planned().is_strict());
     highest.map_or(PrioritySet::EMPTY, |highest| request.priorities.without(highest))
-}
-
-/// The slots of the long port, if its scheme has any.
-fn slots_of(port: &PortSettings) -> Option<&Bifrost> {
-    match &port.flow_control {
-        FlowControl::Bifrost(slots) | FlowControl::BifrostX(slots) => Some(slots),
-        FlowControl::PortGrants(it) => Some(&it.slots),
-        _ => None,
-    }
 }
 
 /// The visit of a scheduler to a priority, where several share the drain.
 fn visit(built: &Built) -> Option<Step> {
-    if built.request.count() == 1 || built.request.scheme == Scheme::BifrostX {
+    if built.request.count() == 1 || built.request.scheme.planned().is_strict() {
         return None;
     }
     let (port, _) = built.long();
@@ -206,83 +114,49 @@ fn visit(built: &Built) -> Option<Step> {
     ))
 }
 
-/// The holdover, where there are slots.
-fn holdover(built: &Built) -> Option<Step> {
-    let slots = slots_of(built.long().0)?;
-    Some(Step::new(
-        "holdover",
-        "T / 2: how much longer than T a pause without a grant lasts",
-        format!("{} / 2", slots.slot),
-        Quantity::Time(slots.holdover),
-        "docs/bifrost.md: for a next frame that is late",
-    ))
-}
-
 /// The longest pause toward the other gateway.
-fn of_long(built: &Built, drain: BitRate) -> Longest {
+fn of_long(built: &Built, drain: BitRate) -> (Longest, Step) {
     let (port, _) = built.long();
     let sharing = Sharing::of(built.request.count(), built.local().0);
-    let (drains, waits, formula, numbers, source) = if let Some(slots) = slots_of(port) {
-        let leaked = overrun(slots, port);
-        (
-            leaked,
-            slots.slot + slots.holdover,
-            "T + holdover + 8 leaked / drain".to_owned(),
-            format!("{} + {} + 8 x {} / {drain}", slots.slot, slots.holdover, grouped(leaked.0)),
-            "while frames leave, each slot grants what they left",
-        )
-    } else if let FlowControl::Cbfc(credits) = &port.flow_control {
-        let frame = WireBytes::of_frame(port.max_frame);
-        let (formula, numbers) = sharing.shown("frame", &grouped(frame.0));
-        (
-            sharing.bytes(frame),
-            credits.interval,
-            format!("interval + {formula} / drain"),
-            format!("{} + {numbers} / {drain}", credits.interval),
-            "without credits, not by pause frames",
-        )
-    } else {
-        let fall = Fall::of(port);
-        let (formula, numbers) = sharing.shown("(XOFF + headroom - XON) x 84 / 80", &fall.numbers());
-        (
-            sharing.bytes(fall.bytes()),
-            Interval::ZERO,
-            format!("{formula} / drain"),
-            format!("{numbers} / {drain}"),
-            "from the full buffer down to XON; frames of 60 B",
-        )
-    };
-    let longest = drain.serialization().time_of(drains) + waits;
-    let step = Step::new("pause_long", formula, numbers, Quantity::Time(longest), source);
-    Longest { drains, waits, step }
+    let longest = built.request.scheme.planned().longest_pause(port, sharing);
+    let step = Step::new(
+        "pause_long",
+        longest.formula.clone(),
+        format!("{} / {drain}", longest.numbers),
+        Quantity::Time(longest.at(drain)),
+        longest.source,
+    );
+    (longest, step)
 }
 
 /// The longest pause toward the data center: the far end pauses the long link, and then the queue to it drains.
-fn of_local(built: &Built, long: &Longest, drain: BitRate) -> Longest {
+fn of_local(built: &Built, long: &Longest, drain: BitRate) -> (Longest, Step) {
+    let scheme = built.request.scheme.planned();
     // The highest priority shares the drain with no other where grants are dealt out from it down.
-    let sharing = match built.request.scheme {
-        Scheme::BifrostX => 1,
-        _ => built.request.count(),
-    };
+    let sharing = if scheme.is_strict() { 1 } else { built.request.count() };
     let sharing = Sharing::of(sharing, built.long().0);
     let fall = Fall::of(built.local().0);
-    // A relay passes the pause on, and its queue drains meanwhile.
-    let (own, formula, numbers) = match built.request.scheme {
-        Scheme::Relay => (WireBytes(0), "pause_long, passed on".to_owned(), long.at(drain).to_string()),
-        _ => {
-            let (formula, numbers) = sharing.shown("(full - XON of dc0) x 84 / 80", &fall.numbers());
-            (
-                sharing.bytes(fall.bytes()),
-                format!("pause_long + {formula} / drain"),
-                format!("{} + {numbers} / {drain}", long.at(drain)),
-            )
-        }
+    // A pause that is passed on lasts no longer: the queue drains meanwhile.
+    let (own, formula, numbers) = if scheme.passes_on() {
+        (WireBytes(0), "pause_long, passed on".to_owned(), long.at(drain).to_string())
+    } else {
+        let (formula, numbers) = sharing.shown("(full - XON of dc0) x 84 / 80", &fall.numbers());
+        (
+            sharing.bytes(fall.bytes()),
+            format!("pause_long + {formula} / drain"),
+            format!("{} + {numbers} / {drain}", long.at(drain)),
+        )
     };
-    let (drains, waits) = (long.drains + own, long.waits);
-    let total = drain.serialization().time_of(drains) + waits;
     let source = "while the far end pauses, dc0 fills";
-    let step = Step::new("pause_local", formula, numbers, Quantity::Time(total), source);
-    Longest { drains, waits, step }
+    let longest = Longest {
+        drains: long.drains + own,
+        waits: long.waits,
+        formula: formula.clone(),
+        numbers: numbers.clone(),
+        source,
+    };
+    let step = Step::new("pause_local", formula, numbers, Quantity::Time(longest.at(drain)), source);
+    (longest, step)
 }
 
 fn neighbours(
@@ -312,15 +186,10 @@ fn neighbours(
         })
         .collect();
     let (port, _) = built.long();
-    if let Some(watchdog) = port.watchdog.filter(|_| built.request.scheme != Scheme::Cbfc) {
+    if let Some(watchdog) = port.watchdog.filter(|_| built.request.scheme.planned().pauses()) {
         let (name, source) = ("the other gateway".into(), "docs/watchdog.md, its default".into());
         let verdict = judged(long, watchdog.detection);
         found.push(Neighbour { name, detection: watchdog.detection, source, port: at_long, verdict });
     }
     found
-}
-
-/// Terms of the buffer that a pause drains, for rows that compare schemes.
-pub(super) fn held(port: &PortSettings) -> Bytes {
-    Fall::of(port).full
 }

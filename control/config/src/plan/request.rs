@@ -1,11 +1,9 @@
 //! The link that a plan is for.
 
-use core::fmt;
-use core::str::FromStr;
-
 use switch::program::PortSettings;
 use units::{BitRate, Bytes, Distance, Interval, Priority, PrioritySet};
 
+use super::scheme::Scheme;
 use crate::emulation::reach;
 use crate::headroom::grouped;
 use crate::keys::long_haul::LONGEST;
@@ -17,61 +15,6 @@ use crate::problem::Problem;
 /// The least and the largest MTU: those of the shortest frame, and of the largest.
 const MTUS: (Bytes, Bytes) =
     (Bytes(64 - MTU_OVERHEAD.0), Bytes(PortSettings::LARGEST_FRAME.0 - MTU_OVERHEAD.0));
-
-/// The scheme that keeps the long link lossless.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scheme {
-    /// PFC with headroom and thresholds for the distance.
-    Pfc,
-    /// Bifrost.
-    Bifrost,
-    /// Bifrost with grants for each priority.
-    BifrostX,
-    /// Bifrost with grants for each far port.
-    PortGrants,
-    /// Credits.
-    Cbfc,
-    /// Relays of pauses.
-    Relay,
-}
-
-impl Scheme {
-    /// All of them, in the order of their comparison.
-    pub const ALL: [Self; 6] =
-        [Self::Pfc, Self::Bifrost, Self::BifrostX, Self::PortGrants, Self::Cbfc, Self::Relay];
-
-    /// Its word in a configuration.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Pfc => "pfc",
-            Self::Bifrost => "bifrost",
-            Self::BifrostX => "bifrostx",
-            Self::PortGrants => "port-grants",
-            Self::Cbfc => "cbfc",
-            Self::Relay => "relay",
-        }
-    }
-
-    /// Whether it divides time into slots.
-    pub const fn has_slots(self) -> bool {
-        matches!(self, Self::Bifrost | Self::BifrostX | Self::PortGrants)
-    }
-}
-
-impl fmt::Display for Scheme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
-impl FromStr for Scheme {
-    type Err = PlanError;
-
-    fn from_str(word: &str) -> Result<Self, PlanError> {
-        let known = Self::ALL.into_iter().find(|scheme| scheme.word() == word);
-        known.ok_or_else(|| PlanError::Scheme { word: word.into() })
-    }
-}
 
 /// The link, and what is wanted of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,7 +59,7 @@ impl Request {
             rate,
             mtu: port.longest_frame() - MTU_OVERHEAD,
             priorities: PrioritySet::EMPTY.with(Priority::from_low_bits(3)),
-            scheme: Scheme::Bifrost,
+            scheme: Scheme::BIFROST,
             slot: None,
             lscc: false,
             senders: Senders::default(),
@@ -184,14 +127,6 @@ impl Request {
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlanError {
-    /// There is no such scheme.
-    #[error(
-        "\"{word}\" is no scheme for a long link; expected pfc, bifrost, bifrostx, port-grants, cbfc or relay"
-    )]
-    Scheme {
-        /// The given word.
-        word: String,
-    },
     /// The link is longer than any on earth.
     #[error("a distance of {distance}{to} is out of range; expected up to {most}")]
     Far {

@@ -72,7 +72,7 @@ pub struct Step {
 
 impl Step {
     /// A step.
-    pub(super) fn new(
+    pub(crate) fn new(
         name: &'static str,
         formula: impl Into<String>,
         numbers: impl Into<String>,
@@ -93,6 +93,6 @@ pub struct Part {
 }
 
 /// Terms of a sum in numbers: `1 + 2,000 + 3`.
-pub(super) fn sum(terms: &[u64]) -> String {
+pub(crate) fn sum(terms: &[u64]) -> String {
     terms.iter().map(|term| grouped(*term)).collect::<Vec<_>>().join(" + ")
 }

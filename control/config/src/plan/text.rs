@@ -5,7 +5,7 @@ use core::fmt::Write;
 use units::{Distance, Interval, Priority};
 
 use super::levels::{Levels, PortLevels};
-use super::request::{Request, Scheme};
+use super::request::Request;
 use crate::scenario::EcnDecl;
 
 /// The port to the data center.
@@ -55,8 +55,8 @@ pub(super) fn text(request: &Request, end: usize, wish: &Wish<'_>) -> String {
     };
     let _ = write!(out, "\n[forwarding]\nmode = \"patch\"\npairs = [[\"{LOCAL}\", \"{LONG}\"]]\n");
     if wish.devices {
-        // Both ports of a relay must be on one core.
-        let cores = if *scheme == Scheme::Relay { "[2]" } else { "[2, 3]" };
+        // What passes on the pauses of the other port is on its core.
+        let cores = if scheme.planned().passes_on() { "[2]" } else { "[2, 3]" };
         let _ = write!(out, "\n[dpdk]\ncores = {cores}\n");
     }
     local(&mut out, request, wish);
@@ -66,8 +66,8 @@ pub(super) fn text(request: &Request, end: usize, wish: &Wish<'_>) -> String {
 
 fn local(out: &mut String, request: &Request, wish: &Wish<'_>) {
     port(out, request, (LOCAL, request.local_distance));
-    if request.scheme == Scheme::Relay {
-        let _ = writeln!(out, "flow_control = \"relay\"");
+    if request.scheme.planned().passes_on() {
+        let _ = writeln!(out, "flow_control = \"{}\"", request.scheme);
     }
     common(out, request, wish.levels.map(|levels| &levels.ports[0]));
     if wish.devices {
@@ -86,7 +86,7 @@ fn long(out: &mut String, request: &Request, end: usize, wish: &Wish<'_>) {
         lscc(out, request, end, wish.key);
     }
     if wish.devices {
-        device(out, 1, if request.scheme == Scheme::Relay { 2 } else { 3 });
+        device(out, 1, if request.scheme.planned().passes_on() { 2 } else { 3 });
     }
 }
 

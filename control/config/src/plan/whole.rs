@@ -5,7 +5,8 @@ use super::compare::{Row, compare};
 use super::hosts::Hosts;
 use super::parts;
 use super::pauses::Pauses;
-use super::request::{PlanError, Request, Scheme};
+use super::request::{PlanError, Request};
+use super::scheme::Scheme;
 use super::step::Part;
 
 /// A plan.

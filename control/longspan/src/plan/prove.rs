@@ -108,7 +108,7 @@ impl Proved {
         let _ = writeln!(out, "  verdict: the plan holds; not reached: {}", names.join(", "));
         for figure in unreached {
             let why =
-                figure.by_design(self.proof.scheme()).unwrap_or("no run came to it, so nothing is shown");
+                self.proof.scheme().never_reaches(figure).unwrap_or("no run came to it, so nothing is shown");
             let _ = writeln!(out, "    {}: {why}", figure.name());
         }
     }
@@ -227,9 +227,9 @@ mod tests {
 
     #[test]
     fn a_proof_says_of_each_figure_what_was_seen_or_that_it_was_not_reached() {
-        let pfc = proved(Scheme::Pfc).page();
+        let pfc = proved(Scheme::PFC).page();
         assert!(pfc.ends_with("  verdict: the plan holds\n") && !pfc.contains("not reached"), "{pfc}");
-        let cbfc = proved(Scheme::Cbfc);
+        let cbfc = proved("cbfc".parse().unwrap());
         let page = cbfc.page();
         let end = "  verdict: the plan holds; not reached: headroom, pause_long\n    \
                    headroom: credits end below XOFF\n    pause_long: credits are no pauses\n";
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_limit_of_a_pause_is_a_sum_of_what_was_planned_and_of_what_was_received() {
-        let proved = proved(Scheme::Pfc);
+        let proved = proved(Scheme::PFC);
         let (run, (long, _)) = (&proved.runs[0], proved.proof.planned_pauses());
         assert_eq!(run.pause_long.1, long + run.received);
         let page = proved.page();

@@ -261,7 +261,7 @@ fn slots<'a>(ports: impl Iterator<Item = PortPeriod<'a>>) -> Grid {
     let runs = move |port: &PortPeriod<'_>| {
         schemes.iter().zip(keys).any(|(list, key)| port.figure(list, key).is_some())
     };
-    let otherwise = "No port runs Bifrost, BifrostX, port grants or credits.";
+    let otherwise = "No port has slots, grants or credits.";
     Grid::of(otherwise, columns, ports.filter(runs), |it| Some(it.name()))
 }
 

@@ -85,8 +85,7 @@ fn configuration(side: usize, socket: &str, scheme: Scheme, hosts: &[(&str, &str
         text += "\n[[port.queue]]\npriorities = [1]\nlossy = { static = \"64KiB\" }\n";
     }
     // The flood has its own priority, so that its losses can be distinguished.
-    text.replace("\"48\" = 6", "\"48\" = 6, \"8\" = 1")
-        .replace("headroom = \"1MiB\"", "headroom = \"auto\"")
+    text.replace("\"48\" = 6", "\"48\" = 6, \"8\" = 1").replace("headroom = \"1MiB\"", "headroom = \"auto\"")
 }
 
 /// The hosts, by their roles.

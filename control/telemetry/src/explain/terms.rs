@@ -40,7 +40,7 @@ fn grants(port: PortPeriod<'_>) -> Option<String> {
     port.figure("grants", "received.taken")?;
     let of = |path: &str| port.counted("grants", &[path]);
     Some(format!(
-        "BifrostX: the peer granted {} to this port, {} grant frames went missing, {} silences",
+        "Grants: the peer granted {} to this port, {} grant frames went missing, {} silences",
         bytes(of("received.dealt_wire_bytes")),
         thousands(of("received.missed")),
         thousands(of("received.silences"))

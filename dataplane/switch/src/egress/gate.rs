@@ -237,10 +237,9 @@ fn shapes(settings: &PortSettings) -> bool {
 }
 
 #[cfg(test)]
-mod progress;
-
-#[cfg(test)]
 mod tests {
+    mod progress;
+
     use super::*;
     use crate::program::{QueueSettings, RateLimit};
     use units::{BitRate, PauseQuanta};

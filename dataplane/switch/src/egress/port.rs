@@ -10,7 +10,7 @@ use super::scheduler::Scheduler;
 use super::watchdog::{PortWatchdog, WatchdogChange, WatchdogCounters};
 use crate::admission::Pools;
 use crate::congestion::int::Stamper;
-use crate::flow_control::{Outgoing, PauseEnds, Upstream, port_grants};
+use crate::flow_control::{Outgoing, PauseEnds, Steering, Upstream};
 use crate::flows::notifications::Notifications;
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::{Load, Volume};
@@ -156,9 +156,9 @@ impl EgressPort {
         Outgoing { waiting: waiting.map(Volume::on_the_wire), sent: sent.map(Volume::on_the_wire), in_first }
     }
 
-    /// The port grants that steer its frames to queues of far ports, if any do.
+    /// What steers its frames to queues of far ports, if anything does.
     #[inline]
-    pub fn steering(&self) -> Option<&port_grants::Upstream> {
+    pub fn steering(&self) -> Option<&Steering> {
         self.gate.upstream.as_deref().and_then(Upstream::steering)
     }
 

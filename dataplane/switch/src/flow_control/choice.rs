@@ -81,9 +81,23 @@ impl FlowControl {
         }
     }
 
+    /// [`Self::bifrost`], to be changed.
+    pub const fn bifrost_mut(&mut self) -> Option<&mut settings::Bifrost> {
+        match self {
+            Self::Bifrost(bifrost) | Self::BifrostX(bifrost) => Some(bifrost),
+            Self::PortGrants(it) => Some(&mut it.slots),
+            _ => None,
+        }
+    }
+
     /// The settings of port grants, where they run.
     pub const fn port_grants(&self) -> Option<&port_grants::settings::PortGrants> {
         if let Self::PortGrants(it) = self { Some(it) } else { None }
+    }
+
+    /// Whether it chooses among several queues of a priority for what the port sends.
+    pub fn chooses_queues(&self) -> bool {
+        self.port_grants().is_some_and(|it| it.far_ports > 0)
     }
 
     /// The settings of credits, where they run.

@@ -3,7 +3,6 @@
 //! [`Settings`] is plain data, made by the reader of a configuration. [`Program::new`] checks it once, at the edge;
 //! past that point no code can meet an invalid value.
 
-mod behind;
 mod classification;
 mod error;
 mod fast_cnp;
@@ -40,7 +39,7 @@ pub use settings::{BufferSettings, Packing, Settings};
 pub use supplement::{Supplement, SupplementError};
 pub use watchdog::{Watchdog, WatchdogAction};
 
-use crate::flow_control::port_grants::Behind;
+use crate::flow_control::{Behind, behind};
 use crate::forwarding::{Addresses, Bounces, Forwarding};
 use crate::hash::HashKey;
 use core::net::IpAddr;
@@ -77,7 +76,7 @@ impl Program {
     pub fn new(settings: Settings) -> Result<Self, ProgramError> {
         validate::validate(&settings)?;
         let ports = || (0..settings.ports.len() as u16).map(PortId);
-        let behind = ports().map(|port| Arc::new(behind::behind(&settings, port))).collect();
+        let behind = ports().map(|port| Arc::new(behind(&settings, port))).collect();
         Ok(Self {
             forwarding: Forwarding::new(&settings),
             behind,

@@ -1,6 +1,7 @@
 //! Builds Bifrost on a port and the groups beneath it, and checks them against the link.
 
 pub(crate) mod keys;
+pub(crate) mod plan;
 
 use switch::program::{Bifrost, BifrostError, LosslessGroup, PortSettings, Threshold, VirtualIncoming};
 use units::{BitRate, Bytes, Cells, Interval, PauseQuanta, Priority, WireBytes};
@@ -8,7 +9,7 @@ use units::{BitRate, Bytes, Cells, Interval, PauseQuanta, Priority, WireBytes};
 use crate::defaults;
 use crate::flow_control::beneath;
 use crate::headroom::frame_time;
-use crate::keys::port::{FlowControlWord, PortDecl};
+use crate::keys::port::PortDecl;
 use crate::keys::queueing::LosslessDecl;
 use crate::link::Link;
 use crate::notes::Problems;
@@ -24,9 +25,7 @@ pub(crate) fn declared(decl: &PortDecl) -> Option<BifrostDecl> {
     let place = decl.flow_control.as_ref().map_or(&decl.place, |word| &word.place);
     let empty =
         || BifrostDecl { place: Place { key: "port.bifrost".into(), ..place.clone() }, ..Default::default() };
-    let slots = [FlowControlWord::Bifrost, FlowControlWord::BifrostX, FlowControlWord::PortGrants];
-    let runs = slots.contains(&decl.flow_control());
-    runs.then(|| decl.bifrost.clone().unwrap_or_else(empty))
+    decl.uses_table("bifrost").then(|| decl.bifrost.clone().unwrap_or_else(empty))
 }
 
 /// Builds Bifrost on a port that is not complete yet. Returns `None` and notes an error if the round trip is unknown.

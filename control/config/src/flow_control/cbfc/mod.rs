@@ -1,6 +1,7 @@
 //! Builds credits on a port and the groups beneath them, and checks them against the link.
 
 pub(crate) mod keys;
+pub(crate) mod plan;
 
 use switch::flow_control::cbfc::settings::{Cbfc, CbfcError, Counter};
 use switch::program::{LosslessGroup, PortSettings};

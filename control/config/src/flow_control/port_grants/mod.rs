@@ -5,10 +5,15 @@ pub(crate) mod keys;
 use switch::flow_control::port_grants::settings::PortGrants;
 use switch::program::{Bifrost, PortSettings, QueueSettings};
 use units::Priority;
+use wire::grants::far_port;
 
+use super::bifrost::plan::Slots;
 use crate::place::Place;
 use crate::table::at;
 use keys::PortGrantsDecl;
+
+pub(crate) static PLANNED: Slots =
+    Slots { needs: "port grants, or else PFC", message: Some(far_port::MESSAGE_LEN), is_strict: false };
 
 /// Builds port grants over these slots.
 pub(super) fn build(decl: &PortGrantsDecl, slots: Bifrost) -> PortGrants {

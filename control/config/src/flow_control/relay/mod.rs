@@ -1,6 +1,7 @@
 //! Builds a relay on a port, and the group beneath it.
 
 pub(crate) mod keys;
+pub(crate) mod plan;
 
 use switch::flow_control::relay::settings::{Relay, RelayError};
 use switch::program::{LosslessGroup, PortSettings};

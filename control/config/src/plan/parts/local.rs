@@ -1,9 +1,8 @@
 //! The buffer of the port to the data center: its headroom and thresholds.
 
-use switch::program::FlowControl;
-
-use super::flow_control::{headroom_terms, pfc, relay, whole};
+use super::flow_control::{headroom_terms, whole};
 use super::link::round_trip;
+use crate::flow_control::pfc;
 use crate::plan::built::Built;
 use crate::plan::step::Part;
 
@@ -15,9 +14,10 @@ pub(in crate::plan) fn local(built: &Built) -> Option<Part> {
     let mut steps = vec![round_trip(&terms, "to the switch of the data center and back")];
     steps.extend(headroom_terms(port, link, &sum));
     steps.push(whole(&sum));
-    match &port.flow_control {
-        FlowControl::Relay(_) => steps.extend(relay(port)),
-        _ => steps.extend(pfc(port, terms.total())),
-    }
+    let scheme = built.request.scheme.planned();
+    steps.extend(match scheme.passes_on() {
+        true => scheme.thresholds(port, terms.total()),
+        false => pfc::thresholds(port, terms.total()),
+    });
     Some(Part { title: "Buffer of dc0, for each lossless priority".into(), steps })
 }

@@ -1,11 +1,11 @@
 //! LSCC: Qref, the step, and the list of rates in flight.
 
-use switch::program::FlowControl;
 use units::{BitRate, WireBytes};
 
 use crate::headroom::grouped;
 use crate::lscc_sum::{LsccSum, rounded};
-use crate::plan::built::{Built, fixed, group};
+use crate::plan::built::Built;
+use crate::plan::longest::{fixed, group};
 use crate::plan::step::{Part, Quantity, Step};
 
 /// The formulas of LSCC; `None` without it.
@@ -133,13 +133,9 @@ fn halved(built: &Built, sum: &LsccSum) -> Vec<Step> {
 /// What the flow control beneath LSCC lets in, and its name.
 fn beneath(built: &Built) -> (&'static str, WireBytes) {
     let (port, _) = built.long();
-    match &port.flow_control {
-        FlowControl::Bifrost(slots) | FlowControl::BifrostX(slots) => ("H", slots.buffer),
-        FlowControl::PortGrants(it) => ("H", it.slots.buffer),
-        FlowControl::Cbfc(credits) => ("credits", credits.buffer),
-        // A byte of the link takes no less of the buffer.
-        _ => ("XOFF", WireBytes(fixed(group(port).xoff).0)),
-    }
+    // A byte of the link takes no less of the buffer.
+    let xoff = || ("XOFF", WireBytes(fixed(group(port).xoff).0));
+    built.request.scheme.planned().granted(port).unwrap_or_else(xoff)
 }
 
 /// The memory of the flow table.

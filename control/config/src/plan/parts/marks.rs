@@ -3,7 +3,8 @@
 use switch::program::{PortSettings, Red};
 
 use crate::headroom::grouped;
-use crate::plan::built::{Built, fixed, group};
+use crate::plan::built::Built;
+use crate::plan::longest::{fixed, group};
 use crate::plan::step::{Part, Quantity, Step};
 use crate::plan::text::{LOCAL, LONG};
 use crate::scenario::EcnDecl;

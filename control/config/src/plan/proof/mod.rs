@@ -6,5 +6,4 @@ mod reach;
 mod run;
 
 pub use network::Case;
-pub use reach::Unreached;
 pub use run::{Proof, Run, RunEnd};

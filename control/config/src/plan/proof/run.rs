@@ -9,9 +9,11 @@ use units::{BitRate, Bytes, Interval, Nanos, PrioritySet};
 
 use super::network::{Case, FAR, NEAR, Times, flows, network};
 use super::pauses::{LongestPauses, Pauses as Watch};
-use crate::plan::built::{Built, fixed, group};
-use crate::plan::pauses::{Pauses, held};
-use crate::plan::request::{PlanError, Request, Scheme};
+use crate::plan::built::Built;
+use crate::plan::longest::{fixed, group, held};
+use crate::plan::pauses::Pauses;
+use crate::plan::request::{PlanError, Request};
+use crate::plan::scheme::Scheme;
 
 /// Frames that a run may put on links, so that all of them together end within a minute or so.
 const FRAMES: u64 = 5_000_000;

@@ -63,7 +63,7 @@ impl SlowQueues {
     /// [`ThemisError::BesideFarPorts`] where the queues of far ports would share its flows, and
     /// [`ThemisError::SlowQueue`] for one that is not there, or belongs elsewhere.
     pub fn validate(&self, port: &PortSettings) -> Result<(), ThemisError> {
-        if port.flow_control.port_grants().is_some_and(|it| it.far_ports > 0) {
+        if port.flow_control.chooses_queues() {
             return Err(ThemisError::BesideFarPorts);
         }
         for (priority, queue) in Priority::all().zip(self.queues) {

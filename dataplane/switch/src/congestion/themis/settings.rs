@@ -75,7 +75,7 @@ pub enum ThemisError {
     )]
     SecondPort { other: String },
     #[error(
-        "port grants choose the queues of this port, and slow queues would reorder their flows; set far_ports = 0 in its port_grants, or slow_rate = \"none\" in THEMIS"
+        "the flow control of this port chooses the queues of its frames, and slow queues would reorder their flows; choose another one, or set slow_rate = \"none\" in THEMIS"
     )]
     BesideFarPorts,
     #[error(

@@ -13,6 +13,7 @@ mod behind;
 mod directory;
 mod far_port;
 pub(crate) mod figures;
+mod routes;
 pub mod settings;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ mod upstream;
 pub(crate) use behind::Behind;
 pub use directory::DirectoryCounters;
 pub use far_port::FarPortState;
+pub(crate) use routes::behind;
 pub(crate) use upstream::Upstream;
 pub use upstream::UpstreamCounters;
 

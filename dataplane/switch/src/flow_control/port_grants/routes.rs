@@ -1,15 +1,14 @@
 //! The destinations behind the ports of a gateway, by its routes.
 
-use super::forwarding::{ForwardingSettings, RouteSettings};
-use super::settings::Settings;
-use crate::flow_control::port_grants::Behind;
+use super::Behind;
+use crate::program::{ForwardingSettings, RouteSettings, Settings};
 use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};
 use units::PortId;
 
 /// The destinations that the other end of the link at `long` may know, by the routes. A port without port grants tells
 /// nothing, and neither does a bridge or a patch.
-pub(super) fn behind(settings: &Settings, long: PortId) -> Behind {
+pub(crate) fn behind(settings: &Settings, long: PortId) -> Behind {
     match (settings.ports[long.index()].flow_control.port_grants(), &settings.forwarding) {
         (Some(port_grants), ForwardingSettings::Route(routes)) => {
             let rate = |port: PortId| settings.ports[port.index()].rate;

@@ -1,6 +1,6 @@
 //! Whatever a port hears and sends, its gate and its deadline agree, and a driver that calls at each deadline gets on.
 
-use super::*;
+use crate::egress::gate::*;
 use crate::flow_control::FlowControl;
 use crate::flow_control::Outgoing;
 use crate::flow_control::bifrost::settings::{Bifrost, VirtualIncoming};
