@@ -344,12 +344,6 @@ pub enum ProblemKind {
     PrivilegesKept,
     #[error("other machines can reach {address}, and metrics are neither encrypted nor authenticated")]
     OpenMetrics { address: SocketAddr },
-    #[error("this longspan was built without OTLP; build it with `--features otlp`, or remove this table")]
-    WithoutOtlp,
-    #[error(
-        "the metrics go to {host}, neither encrypted nor authenticated; let a collector on this machine pass them on"
-    )]
-    RemoteCollector { host: String },
 }
 
 impl ProblemKind {

@@ -8,15 +8,12 @@ use units::{Bytes, Interval};
 use crate::keys::running::{ControlDecl, DpdkDecl, ProcessDecl};
 use crate::machine::{Account, Argument, Core, FilePrefix, Permissions, SocketPath};
 use crate::notes::Problems;
-use crate::otlp;
 use crate::place::Place;
 use crate::problem::ProblemKind;
 use crate::table::{at, list, values};
 use crate::value::Length;
 
-pub use crate::endpoint::{Endpoint, NoEndpoint};
 pub use crate::machine::{Hugepages, Idle, PfcFrames, Privileges};
-pub use crate::otlp::Otlp;
 
 /// The settings of a file that only a running gateway needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,8 +100,6 @@ pub struct Control {
     pub group: Option<String>,
     /// `metrics`: the address that serves `/metrics` to Prometheus; `None` serves none.
     pub metrics: Option<SocketAddr>,
-    /// `[control.otlp]`: the OpenTelemetry collector that gets the metrics; `None` if there is none.
-    pub otlp: Option<Otlp>,
     /// `dpdk_telemetry`: whether there is a DPDK telemetry socket with the figures of the gateway; default `false`.
     pub dpdk_telemetry: bool,
     /// `stall`: a worker that ends no turn for this long is reported; default 100 ms.
@@ -196,7 +191,6 @@ pub(crate) fn control(decl: &ControlDecl, name: &str, problems: &Problems<'_>) -
         mode: decl.mode().0,
         group: decl.group.as_ref().map(|group| group.value.0.clone()),
         metrics,
-        otlp: decl.otlp.as_ref().and_then(|decl| otlp::build(decl, problems)),
         dpdk_telemetry: decl.dpdk_telemetry(),
         stall: decl.stall(),
         drain: decl.drain(),
@@ -212,7 +206,6 @@ pub(crate) fn control_in_force(control: &Control) -> ControlDecl {
         mode: at(Permissions(control.mode)),
         group: control.group.clone().and_then(|group| at(Account(group))),
         metrics: at(control.metrics),
-        otlp: control.otlp.as_ref().map(otlp::in_force),
         dpdk_telemetry: at(control.dpdk_telemetry),
         stall: at(control.stall),
         drain: at(control.drain),

@@ -11,7 +11,7 @@ use config::Gateway;
 use switch::program::PortSettings;
 use switch::{HashKey, Ledger};
 use telemetry::events::What;
-use telemetry::{CoveredDelayReport, MemoryReport, Observation, OtlpReport, ReloadsReport, Snapshot};
+use telemetry::{CoveredDelayReport, MemoryReport, Observation, ReloadsReport, Snapshot};
 use units::{Bytes, Nanos, PortId, Priority};
 use worker::Inspection;
 
@@ -119,8 +119,6 @@ pub struct Control<L> {
     pub reloading: Reloads,
     /// The counts of reloads.
     pub reloads: ReloadsReport,
-    /// Reports the pushes to an OpenTelemetry collector, if there is one.
-    pub pushes: Box<dyn Fn() -> Option<OtlpReport> + Send>,
     /// The events.
     pub journal: Journal,
     /// The captures that go on.
@@ -303,7 +301,6 @@ impl<L: Line> Control<L> {
             now: unix_time(),
             tsc_hz: self.tsc_hz,
             reloads: self.reloads,
-            otlp: (self.pushes)(),
             memory: (self.memory)(),
             covered_delays: self.covered_delays(),
             negotiated: self.link_agents.reports(&self.configured, &self.gateway),

@@ -5,7 +5,7 @@
 //! configuration and serves metrics. The control thread never touches the data path; it reaches workers
 //! through their mailboxes.
 //!
-//! Without the feature `dpdk`, only the client of the control socket remains, and with `otlp` what pushes metrics.
+//! Without the feature `dpdk`, only the client of the control socket remains.
 
 #[cfg(feature = "dpdk")]
 mod callers;
@@ -57,8 +57,6 @@ mod metrics;
 mod notify;
 #[cfg(feature = "dpdk")]
 mod open;
-#[cfg(feature = "otlp")]
-pub mod otlp;
 #[cfg(feature = "dpdk")]
 mod ownership;
 #[cfg(feature = "dpdk")]

@@ -37,10 +37,6 @@ pub enum RunError {
     /// Metrics cannot be served.
     #[error("{0}")]
     Metrics(#[from] MetricsError),
-    /// Metrics cannot be pushed.
-    #[cfg(feature = "otlp")]
-    #[error("control.otlp: cannot start the thread that pushes metrics: {0}")]
-    Otlp(io::Error),
     /// Ports cannot be assigned cores.
     #[error("dpdk.cores: {0}")]
     Cores(#[from] CoreError),

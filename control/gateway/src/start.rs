@@ -13,7 +13,7 @@ use config::runtime;
 use config::{Gateway, MemorySum};
 use dpdk::{Claim, Eal, ResidentMemory, Tsc};
 use switch::{HashKey, Ledger, Shard, ShardId};
-use telemetry::{OtlpReport, ReloadsReport};
+use telemetry::ReloadsReport;
 use units::PortId;
 use worker::{
     Capacity, DelayLine, EmulationSettings, EventInlet, EventOutlet, Exchange, Idle, Monitor, Worker,
@@ -38,8 +38,6 @@ use crate::link_delay::LinkDelays;
 use crate::look::Looks;
 use crate::memory::{self, Buffers};
 use crate::open::open_all;
-#[cfg(feature = "otlp")]
-use crate::otlp::Exporter;
 use crate::privileges::{self, Privileges};
 use crate::reload::Reloads;
 use crate::signals::{self, Leftover};
@@ -120,7 +118,6 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         ending: options.duration.map(|duration| Instant::now() + duration),
         reloading: Reloads::new(Arc::new(|path| config::load(path)), sender.clone()),
         reloads: ReloadsReport::default(),
-        pushes: sockets.pushes(),
         looks: Looks::new(ports),
         journal,
         captures: Captures::new(ports, sender),
@@ -155,12 +152,10 @@ fn access(control: &runtime::Control) -> Result<Access, RunError> {
 struct Sockets {
     control: Server,
     telemetry: Option<DpdkTelemetry>,
-    #[cfg(feature = "otlp")]
-    exporter: Option<Exporter>,
 }
 
 impl Sockets {
-    /// Opens these and the port of the metrics, and begins to push metrics.
+    /// Opens these, and the port of the metrics.
     fn open(gateway: &Gateway, events: &Sender<Event>, leftover: &Leftover) -> Result<Self, RunError> {
         let settings = &gateway.runtime.control;
         let access = access(settings)?;
@@ -171,22 +166,7 @@ impl Sockets {
         if let Some(address) = settings.metrics {
             metrics::serve(address, events.clone())?;
         }
-        Ok(Self {
-            control,
-            telemetry,
-            #[cfg(feature = "otlp")]
-            exporter: start_exporter(gateway, events)?,
-        })
-    }
-
-    /// Reports the pushes of metrics, if there are any.
-    fn pushes(&self) -> Box<dyn Fn() -> Option<OtlpReport> + Send> {
-        #[cfg(feature = "otlp")]
-        if let Some(exporter) = &self.exporter {
-            let counts = exporter.counts();
-            return Box::new(move || Some(counts.report()));
-        }
-        Box::new(|| None)
+        Ok(Self { control, telemetry })
     }
 
     /// Gives their files to the user that the process switches to.
@@ -213,15 +193,6 @@ fn start_telemetry(
         return Ok(None);
     };
     DpdkTelemetry::start(&directory, access, events.clone()).map(Some).map_err(RunError::Telemetry)
-}
-
-/// Starts the thread that pushes the metrics to a collector, if the gateway has one.
-#[cfg(feature = "otlp")]
-fn start_exporter(gateway: &Gateway, events: &Sender<Event>) -> Result<Option<Exporter>, RunError> {
-    let Some(settings) = &gateway.runtime.control.otlp else { return Ok(None) };
-    let events = events.clone();
-    let snapshot = move || crate::event::snapshot(&events, crate::callers::ANSWER);
-    Exporter::start(settings, &gateway.name, snapshot).map(Some).map_err(RunError::Otlp)
 }
 
 /// Warns if, according to the kernel, the time stamp counter may change its rate or stop.

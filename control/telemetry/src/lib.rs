@@ -29,6 +29,6 @@ pub use runtime::{PerFrame, ProfileCounts, ProfileReport, ProfileStageReport, Ru
 pub use show::{NoSuchPort, View, has_port, of_port, render};
 pub use snapshot::{
     ControlReport, CoveredDelayReport, DeviceReport, EcnReport, EmulationReport, FORMAT, HardwareReport,
-    LevelsReport, MemoryReport, OtlpReport, Passage, PfcPassage, ReloadsReport, Snapshot, StageReport,
-    WaitingReport, WireDevice, WirePortReport, WorkerReport,
+    LevelsReport, MemoryReport, Passage, PfcPassage, ReloadsReport, Snapshot, StageReport, WaitingReport,
+    WireDevice, WirePortReport, WorkerReport,
 };

@@ -4,7 +4,7 @@ use crate::neighbours::{NegotiatedReport, NeighbourReport};
 use crate::runtime::RuntimeReport;
 use crate::snapshot::{
     ControlReport, CoveredDelayReport, DeviceReport, EcnReport, EmulationReport, FORMAT, HardwareReport,
-    LevelsReport, MemoryReport, OtlpReport, ReloadsReport, Snapshot, StageReport, WaitingReport, WireDevice,
+    LevelsReport, MemoryReport, ReloadsReport, Snapshot, StageReport, WaitingReport, WireDevice,
     WirePortReport, WorkerReport,
 };
 use config::Gateway;
@@ -29,8 +29,6 @@ pub struct Observation<'a> {
     pub tsc_hz: u64,
     /// Reloads of the configuration.
     pub reloads: ReloadsReport,
-    /// Pushes of the metrics to an OpenTelemetry collector; `None` if there is none.
-    pub otlp: Option<OtlpReport>,
     /// The packet pools.
     pub memory: MemoryReport,
     /// The delay that the headroom of each port covers, where a measured one may set it, in the order of ports.
@@ -94,7 +92,6 @@ impl Snapshot {
             uptime_ns: seen.now.since(seen.started).0,
             tsc_hz: seen.tsc_hz,
             reloads: seen.reloads,
-            otlp: seen.otlp,
             workers,
             memory: seen.memory,
             pools: PoolsReport::new(&settings.buffer, shards().map(|shard| &shard.pools)),

@@ -35,9 +35,6 @@ pub struct Snapshot {
     pub tsc_hz: u64,
     /// Reloads of the configuration.
     pub reloads: ReloadsReport,
-    /// Pushes of the metrics to an OpenTelemetry collector; `None` if the gateway has none.
-    #[serde(default)]
-    pub otlp: Option<OtlpReport>,
     /// The workers, ordered by core.
     pub workers: Vec<WorkerReport>,
     /// The packet pools.
@@ -81,21 +78,6 @@ pub struct ReloadsReport {
     pub applied: u64,
     /// Reloads that were refused and changed nothing.
     pub refused: u64,
-}
-
-/// Counts of pushes to an OpenTelemetry collector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OtlpReport {
-    /// Pushes that the collector accepted.
-    pub accepted: u64,
-    /// Pushes of which it rejected a part.
-    pub partial: u64,
-    /// Pushes that it refused, by a status of HTTP other than success.
-    pub refused: u64,
-    /// Pushes without a valid answer in time.
-    pub failed: u64,
-    /// Pushes that were left out, because the control thread gave no snapshot in time.
-    pub skipped: u64,
 }
 
 /// One worker.

@@ -4,7 +4,6 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use units::{Bytes, Interval};
 
-use crate::endpoint::Endpoint;
 use crate::machine::{
     Account, Argument, Core, Driver, FilePrefix, Hugepages, Idle, InterfaceName, MemifRole, PciAddress,
     Permissions, PfcFrames, Privileges, Probability, RingSize, SocketPath, VirtualDevice,
@@ -22,7 +21,6 @@ const DESCRIPTORS: RingSize = RingSize(1_024);
 /// Slightly less than light needs for the longest `distance`.
 pub(crate) const LONGEST_DELAY: Interval = Interval::from_millis(200);
 const MINUTE: Interval = Interval::from_secs(60);
-const HOUR: Interval = Interval::from_secs(3_600);
 const DAY: Interval = Interval::from_secs(86_400);
 const NEVER: Probability = Probability(0.0);
 
@@ -63,7 +61,6 @@ table! {
         group: At<Account>, auto("the gateway's group"), restart;
         /// Where Prometheus finds `/metrics`. An address that other machines reach is a warning
         metrics: At<Option<SocketAddr>>, default(Some(METRICS)), restart;
-        otlp: OtlpDecl, restart;
         /// Whether `dpdk-telemetry.py` finds the gateway's figures, and DPDK's own, on a [DPDK telemetry socket](dpdk-telemetry.md)
         dpdk_telemetry: At<bool>, default(false), restart;
         /// A worker that ends no turn for this long is reported
@@ -74,16 +71,6 @@ table! {
         repeat: At<Interval>, within(Interval::from_secs(1)..=DAY), default(MINUTE);
         /// How many [events](events.md) of each kind are kept for `longspan events`. `0`: none are recorded
         events: At<u32>, within(0_u32..=1_000_000), default(4_096_u32), restart;
-    }
-
-    /// The OpenTelemetry collector that gets the metrics.
-    OtlpDecl {
-        /// The URL of the collector. Without a path, it is that of `/v1/metrics`. A collector on another machine is a warning
-        endpoint: At<Endpoint>, required("endpoint = \"http://127.0.0.1:4318\""), restart;
-        /// The time from push to push
-        interval: At<Interval>, within(Interval::from_secs(1)..=HOUR), default(Interval::from_secs(10)), restart;
-        /// The longest time that a push may take
-        timeout: At<Interval>, within(Interval::from_millis(1)..=MINUTE), default(Interval::from_secs(5)), restart;
     }
 
     /// The account and the privileges of a running gateway.

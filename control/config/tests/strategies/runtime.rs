@@ -2,8 +2,7 @@
 
 use config::Link;
 use config::runtime::{
-    Control, Device, DeviceKind, Dpdk, Emulation, Hugepages, Idle, Otlp, PfcFrames, Privileges, Process,
-    Runtime,
+    Control, Device, DeviceKind, Dpdk, Emulation, Hugepages, Idle, PfcFrames, Privileges, Process, Runtime,
 };
 use proptest::prelude::*;
 use units::{Bytes, Interval};
@@ -25,22 +24,6 @@ fn dpdk() -> impl Strategy<Value = Dpdk> {
         })
 }
 
-/// A collector on this machine, where the build can push to one.
-fn otlp() -> BoxedStrategy<Option<Otlp>> {
-    if !cfg!(feature = "otlp") {
-        return Just(None).boxed();
-    }
-    let endpoint =
-        prop::sample::select(vec!["http://127.0.0.1:4318", "http://[::1]:1/a", "http://localhost:65535"]);
-    let one = (endpoint, 1_000_000_000_u64..=3_600_000_000_000, 1_000_000_u64..=60_000_000_000);
-    prop::option::of(one.prop_map(|(endpoint, interval, timeout)| Otlp {
-        endpoint: endpoint.parse().unwrap(),
-        interval: Interval(interval),
-        timeout: Interval(timeout),
-    }))
-    .boxed()
-}
-
 fn control() -> impl Strategy<Value = Control> {
     let metrics = prop::option::of(any::<core::net::SocketAddr>().prop_map(|mut address| {
         // A scope or flow label is not written.
@@ -53,14 +36,13 @@ fn control() -> impl Strategy<Value = Control> {
     let access = (0_u32..=0o777, prop::option::of(account()));
     let times =
         (1_000_000_u64..=60_000_000_000, 0_u64..=60_000_000_000, 1_000_000_000_u64..=86_400_000_000_000);
-    let telemetry = (metrics, otlp(), any::<bool>());
+    let telemetry = (metrics, any::<bool>());
     ("/[a-z\"'\\\\]{1,100}", access, telemetry, times, 0_usize..=1_000_000).prop_map(
-        |(socket, (mode, group), (metrics, otlp, dpdk_telemetry), (stall, drain, repeat), events)| Control {
+        |(socket, (mode, group), (metrics, dpdk_telemetry), (stall, drain, repeat), events)| Control {
             socket: socket.into(),
             mode,
             group,
             metrics,
-            otlp,
             dpdk_telemetry,
             stall: Interval(stall),
             drain: Interval(drain),

@@ -203,7 +203,6 @@ impl Running {
             ending: None,
             reloading: Reloads::new(Arc::new(load), sender.clone()),
             reloads: ReloadsReport::default(),
-            pushes: Box::new(|| None),
         };
         let control = thread::spawn(move || control.run().0);
         Self { directory, events: sender, trap, up, reading, mtu, control }

@@ -27,7 +27,6 @@ fn observed() -> Snapshot {
         now: Nanos(7),
         tsc_hz: 1,
         reloads: ReloadsReport { applied: 3, refused: 1 },
-        otlp: None,
         memory: MemoryReport { mbufs: 100, mbufs_in_use: 9, ..MemoryReport::default() },
         covered_delays: vec![None; 2],
         negotiated: vec![None, None],

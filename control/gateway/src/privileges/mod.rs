@@ -128,7 +128,7 @@ impl Privileges {
         for thread in others.map_err(step("drop the capabilities of threads"))? {
             tracing::warn!("DPDK thread {thread} keeps its capabilities");
         }
-        filter::install(calls_of(gateway), families_of(gateway))?;
+        filter::install(calls_of(gateway))?;
         tell(account.as_ref(), kept);
         if let Err(error) = config::load(path) {
             tracing::warn!(
@@ -188,11 +188,6 @@ fn calls_of(gateway: &Gateway) -> &'static [i64] {
     if devices.map(|device| &device.kind).any(is_af_xdp) { &[libc::SYS_bpf] } else { &[] }
 }
 
-/// The additional families of sockets: a collector may have an IPv6 address.
-fn families_of(gateway: &Gateway) -> &'static [i32] {
-    if gateway.runtime.control.otlp.is_some() { &[libc::AF_INET6] } else { &[] }
-}
-
 /// Switches to the account, but keeps this thread's capabilities and its parent death signal, which a change
 /// of user would clear.
 fn go_on_as(account: &Account) -> Result<(), PrivilegesError> {
@@ -247,17 +242,6 @@ mod tests {
             Ok(account) => assert!(geteuid().is_root() && account.is_none(), "root stays who it is"),
             Err(error) => assert!(!geteuid().is_root() && matches!(error, PrivilegesError::NotRoot(_))),
         }
-    }
-
-    #[cfg(feature = "otlp")]
-    #[test]
-    fn only_a_gateway_that_pushes_metrics_opens_sockets_of_ipv6() {
-        let of = |table: &str| {
-            let port = |name: &str| format!("[[port]]\nname = \"{name}\"\nrate = \"1G\"\n");
-            families_of(&config::parse(&format!("{table}{}{}", port("a"), port("b")), "test").unwrap())
-        };
-        assert!(of("").is_empty());
-        assert_eq!(of("[control.otlp]\nendpoint = \"http://[::1]:4318\"\n"), [libc::AF_INET6]);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Metrics of the gateway as a whole, of its workers and of its pools.
 
 use super::metric::metrics;
-use super::readers::{Part, by, each_worker, each_worker_by, of_gateway, of_gateway_by};
+use super::readers::{Part, each_worker, each_worker_by, of_gateway, of_gateway_by};
 use super::samples::Value::{Delay, Info, Number};
-use crate::snapshot::{OtlpReport, Snapshot, WorkerReport};
+use crate::snapshot::{Snapshot, WorkerReport};
 use report::PoolReport;
 use worker::ProfileStage;
 
@@ -16,8 +16,6 @@ metrics! {
             of_gateway(|it| it.at_ns.saturating_sub(it.uptime_ns));
         Counter "reloads": "Configuration reloads that were applied or refused.",
             of_gateway_by("result", |it| [("applied", it.reloads.applied), ("refused", it.reloads.refused)]);
-        Counter "otlp_pushes": "Pushes of these metrics to an OpenTelemetry collector, by what came of them.",
-            Box::new(|it| by("result", it.otlp.into_iter().flat_map(pushes)));
         Counter "worker_turns": "Completed turns of the worker.",
             each_worker(|at| Some(Number(at.turns)));
         Counter "worker_busy_turns": "Turns in which the worker received or sent a frame.",
@@ -64,17 +62,6 @@ metrics! {
         Gauge "pool_size" in Bytes: "Size of a buffer pool.",
             of_gateway_by("pool", |it| pools(it, |pool| pool.size_bytes));
     }
-}
-
-fn pushes(counts: OtlpReport) -> [Part; 5] {
-    let OtlpReport { accepted, partial, refused, failed, skipped } = counts;
-    [
-        ("accepted", accepted),
-        ("partial", partial),
-        ("refused", refused),
-        ("failed", failed),
-        ("skipped", skipped),
-    ]
 }
 
 fn stages(worker: &WorkerReport) -> [Part; ProfileStage::COUNT] {

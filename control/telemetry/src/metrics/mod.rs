@@ -1,14 +1,11 @@
-//! A snapshot in the OpenMetrics text format, as Prometheus reads it, and with the feature `otlp` as an OpenTelemetry
-//! collector does. Both come from one list of metrics, [`all`]. `docs/metrics.md` explains every metric; names and labels
-//! are an interface.
+//! A snapshot in the OpenMetrics text format, as Prometheus reads it. `docs/metrics.md` explains every metric; names
+//! and labels are an interface.
 
 mod device;
 mod gateway;
 mod kind;
 mod listed;
 mod metric;
-#[cfg(feature = "otlp")]
-pub mod otlp;
 mod priority;
 mod readers;
 mod samples;

@@ -1,4 +1,4 @@
-//! Samples of a metric, and how Prometheus gets them.
+//! Samples of a metric, and how they are encoded.
 
 use super::kind::Kind;
 use prometheus_client::encoding::{EncodeCounterValue, EncodeGaugeValue, MetricEncoder, NoLabelSet};
@@ -35,61 +35,6 @@ pub enum Value<'a> {
     Info,
 }
 
-/// A value in base units, as it is exported.
-#[derive(Clone, Debug)]
-pub enum Exported {
-    /// A whole number.
-    Whole(u64),
-    /// A number with a fraction.
-    Fraction(f64),
-    /// A distribution of durations.
-    Distribution(Box<Distribution>),
-    /// Nothing beside the labels.
-    Info,
-}
-
-/// A distribution of durations, in seconds.
-#[derive(Clone, Debug)]
-pub struct Distribution {
-    /// The upper bound of each bucket but the last, which has none.
-    pub bounds: [f64; BOUNDS_NS.len()],
-    /// The durations in each bucket.
-    pub counts: [u64; BOUNDS_NS.len() + 1],
-    /// The durations in all buckets.
-    pub count: u64,
-    /// Their sum, at most an eighth too large.
-    pub sum: f64,
-}
-
-impl Value<'_> {
-    /// The value in the base unit of `unit`.
-    pub fn exported(self, unit: Unit) -> Exported {
-        match (self, unit) {
-            (Value::Delay(delay), _) => Exported::Distribution(Box::new(Distribution::new(delay))),
-            (Value::Number(nanos), Unit::Nanos) => Exported::Fraction(seconds(nanos)),
-            (Value::Number(bits), Unit::BitsPerSecond) => Exported::Fraction(bits as f64 / 8.0),
-            (Value::Number(number), Unit::Number | Unit::Bytes) => Exported::Whole(number),
-            (Value::Info, _) => Exported::Info,
-        }
-    }
-}
-
-impl Distribution {
-    /// Adds up the upper bounds of the switch's buckets, so the sum is at most an eighth too large.
-    fn new(delay: &DelayReport) -> Self {
-        let mut counts = [0; BOUNDS_NS.len() + 1];
-        let (mut count, mut sum_ns) = (0, 0.0);
-        for bucket in &delay.buckets {
-            let place =
-                BOUNDS_NS.iter().position(|bound| bucket.up_to_ns <= *bound).unwrap_or(BOUNDS_NS.len());
-            counts[place] += bucket.frames;
-            count += bucket.frames;
-            sum_ns += bucket.frames as f64 * bucket.up_to_ns as f64;
-        }
-        Self { bounds: BOUNDS_NS.map(seconds), counts, count, sum: sum_ns / 1e9 }
-    }
-}
-
 /// Writes `samples` of a metric of `kind` that is measured in `unit`.
 pub fn encode(
     samples: &[Sample<'_>],
@@ -98,27 +43,28 @@ pub fn encode(
     family: &mut MetricEncoder<'_>,
 ) -> core::fmt::Result {
     for (labels, value) in samples {
-        match value.exported(unit) {
-            Exported::Info => family.encode_info(labels)?,
+        match value {
+            Value::Info => family.encode_info(labels)?,
             // An empty set of labels would be written as `{}`.
-            value if labels.is_empty() => encode_value(kind, &value, family)?,
-            value => encode_value(kind, &value, &mut family.encode_family(labels)?)?,
+            _ if labels.is_empty() => encode_value(kind, unit, *value, family)?,
+            _ => encode_value(kind, unit, *value, &mut family.encode_family(labels)?)?,
         }
     }
     Ok(())
 }
 
-fn encode_value(kind: Kind, value: &Exported, sample: &mut MetricEncoder<'_>) -> core::fmt::Result {
-    match value {
-        Exported::Whole(number) => encode_number(kind, *number, sample),
-        Exported::Fraction(number) => encode_number(kind, *number, sample),
-        Exported::Distribution(it) => {
-            let Distribution { bounds, counts, count, sum } = &**it;
-            let bounds = bounds.iter().copied().chain([f64::INFINITY]);
-            let buckets: Vec<_> = bounds.zip(counts.iter().copied()).collect();
-            sample.encode_histogram::<NoLabelSet>(*sum, *count, &buckets, None)
-        }
-        Exported::Info => Ok(()),
+fn encode_value(
+    kind: Kind,
+    unit: Unit,
+    value: Value<'_>,
+    sample: &mut MetricEncoder<'_>,
+) -> core::fmt::Result {
+    match (value, unit) {
+        (Value::Delay(delay), _) => encode_delay(delay, sample),
+        (Value::Number(nanos), Unit::Nanos) => encode_number(kind, seconds(nanos), sample),
+        (Value::Number(bits), Unit::BitsPerSecond) => encode_number(kind, bits as f64 / 8.0, sample),
+        (Value::Number(number), Unit::Number | Unit::Bytes) => encode_number(kind, number, sample),
+        (Value::Info, _) => Ok(()),
     }
 }
 
@@ -132,6 +78,21 @@ fn encode_number<N: EncodeCounterValue + EncodeGaugeValue>(
     } else {
         sample.encode_gauge(&number)
     }
+}
+
+/// Adds up the upper bounds of the switch's buckets, so the sum is at most an eighth too large.
+fn encode_delay(delay: &DelayReport, sample: &mut MetricEncoder<'_>) -> core::fmt::Result {
+    let mut counts = [0; BOUNDS_NS.len() + 1];
+    let (mut count, mut sum_ns) = (0, 0.0);
+    for bucket in &delay.buckets {
+        let place = BOUNDS_NS.iter().position(|bound| bucket.up_to_ns <= *bound).unwrap_or(BOUNDS_NS.len());
+        counts[place] += bucket.frames;
+        count += bucket.frames;
+        sum_ns += bucket.frames as f64 * bucket.up_to_ns as f64;
+    }
+    let bounds = BOUNDS_NS.into_iter().map(seconds).chain([f64::INFINITY]);
+    let buckets: Vec<_> = bounds.zip(counts).collect();
+    sample.encode_histogram::<NoLabelSet>(sum_ns / 1e9, count, &buckets, None)
 }
 
 fn seconds(nanos: u64) -> f64 {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use switch::{ControlFrame, PoolReport, Shard, Transmitter};
 use telemetry::{
     CoveredDelayReport, HardwareReport, MemoryReport, NegotiatedReport, Observation, ObservedPort,
-    ObservedWorker, OtlpReport, Passage, PfcPassage, ReloadsReport, Snapshot, WireDevice,
+    ObservedWorker, Passage, PfcPassage, ReloadsReport, Snapshot, WireDevice,
 };
 use units::{BitRate, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
@@ -483,7 +483,6 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         now,
         tsc_hz: TSC_HZ,
         reloads: ReloadsReport { applied: 3, refused: 1 },
-        otlp: Some(OtlpReport { accepted: 60, partial: 1, refused: 2, failed: 3, skipped: 0 }),
         covered_delays: vec![None, Some(COVERED)],
         negotiated: vec![None, negotiated(gateway)],
         memory: MEMORY,
