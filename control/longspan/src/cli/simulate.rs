@@ -1,6 +1,5 @@
 //! `longspan simulate`.
 
-use crate::simulate::export::format::Format;
 use crate::simulate::shard::Shard;
 use clap::Args;
 use config::scenario::Override;
@@ -91,9 +90,9 @@ pub struct SimulateArgs {
     #[arg(long, conflicts_with_all = ["shard", "again"])]
     pub join: bool,
     /// Write tables for data frames, too: DIR/runs.csv has a row for each run, DIR/flows.csv one for each
-    /// flow of all runs. FORMAT is csv, or parquet in a build with that feature
-    #[arg(long, value_name = "FORMAT", conflicts_with = "shard")]
-    pub tables: Option<Format>,
+    /// flow of all runs
+    #[arg(long, value_name = "FORMAT", value_parser = ["csv"], conflicts_with = "shard")]
+    pub tables: Option<String>,
     /// Print the summary as JSON instead of tables
     #[arg(long)]
     pub json: bool,

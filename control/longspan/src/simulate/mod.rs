@@ -53,8 +53,8 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         console::print(&tables::page(&summary, &plan, &args.out))?;
     }
     page::write(&args.out, &summary)?;
-    if let Some(format) = args.tables {
-        export::write(&args.out, &summary, format)?;
+    if args.tables.is_some() {
+        export::write(&args.out, &summary)?;
     }
     verdict(&summary.runs, planned)
 }

@@ -1,6 +1,6 @@
-//! Tables as CSV.
+//! Tables as CSV, as in RFC 4180, but with line feeds. An empty cell is a missing value.
 
-use super::cell::{Cell, Column};
+use super::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -13,14 +13,14 @@ impl Csv {
     ///
     /// # Errors
     /// Errors of the file system.
-    pub fn create(path: &Path, columns: &[Column]) -> io::Result<Self> {
+    pub fn create(path: &Path, columns: &[String]) -> io::Result<Self> {
         let mut table = Self(BufWriter::new(File::create(path)?));
-        let names: Vec<_> = columns.iter().map(|column| Cell::Text(&column.name)).collect();
+        let names: Vec<_> = columns.iter().map(|column| Cell::Text(column)).collect();
         table.add(&names)?;
         Ok(table)
     }
 
-    /// Adds a row.
+    /// Adds a row with a cell for each column.
     ///
     /// # Errors
     /// Errors of the file system.
@@ -64,8 +64,8 @@ mod tests {
         let texts = ["plain", "a=[1,2]", "x=\"y\"", "two\nlines"].map(Cell::Text);
         let mut out = Vec::new();
         write(&mut out, &texts).unwrap();
-        write(&mut out, &[Cell::Missing, Cell::Whole(-7), Cell::Number(3.0), Cell::Number(0.1)]).unwrap();
-        let expected = "plain,\"a=[1,2]\",\"x=\"\"y\"\"\",\"two\nlines\"\n,-7,3,0.1\n";
+        write(&mut out, &[Cell::Missing, Cell::Whole(7), Cell::Number(3.0), Cell::Number(0.1)]).unwrap();
+        let expected = "plain,\"a=[1,2]\",\"x=\"\"y\"\"\",\"two\nlines\"\n,7,3,0.1\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }
