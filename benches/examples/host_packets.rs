@@ -74,7 +74,6 @@ fn host(number: u8, ack_every: u32) -> Host {
         }),
         congestion_control: CongestionControl::Dcqcn(Dcqcn::default()),
         cnp_interval: Some(Interval::from_micros(50)),
-        fast_cnp: None,
         connection_management: None,
     }))
 }

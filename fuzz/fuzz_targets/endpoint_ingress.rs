@@ -114,7 +114,6 @@ impl Run {
                 _ => CongestionControl::None,
             },
             cnp_interval: Some(Interval::from_micros(u64::from(choice & 0x40))),
-            fast_cnp: None,
             connection_management: (choice & 0x24 == 0x24).then_some(Interval::from_micros(80)),
         };
         Self {

@@ -40,9 +40,6 @@ pseudo_reference = "10kB"
 flows = 64
 "#;
 
-const FAST_CNPS: &str = "[port.fast_cnp]\naccept = true\nsource = \"2001:db8::99\"\ncapable = [\"2001:db8:1::/48\"]\n\
-                         interval = \"10us\"\nport_interval = \"1us\"\nflows = 32\n";
-
 /// The bit of the last choice with which frames bounce.
 pub(crate) const BOUNCES: u8 = 0x80;
 
@@ -150,10 +147,8 @@ fn senders(slows: bool, schemes: u8) -> String {
     } else {
         text += match choice {
             2 => "[port.supplement]\nthreshold = \"3kB\"\nflows = 16\n",
-            3 => FAST_CNPS,
             4 | 7 => "[port.supplement]\nthreshold = \"none\"\nthinning = \"100us\"\nflows = 128\n",
             5 => "[port.supplement]\nthreshold = \"1B\"\nthinning = \"300us\"\nageing = \"1ms\"\nflows = 4\n",
-            6 => "[port.fast_cnp]\naccept = true\nflows = 8\n",
             _ => "",
         };
     }

@@ -2,15 +2,15 @@
 
 use crate::Run;
 use crate::gateway_configuration::routes;
-use conformance::settings::{host_mac, host_v6};
+use conformance::settings::host_mac;
 use conformance::{A, B, Connection, Flow, P3, TestFrame};
 use switch::program::FlowControl;
 use units::{PortId, Priority, PrioritySet, WireBytes};
 use wire::grants::credit::{Counter, Message};
 use wire::grants::{self, behind};
 use wire::int::Format;
-use wire::ip::{Dscp, Ecn};
-use wire::roce::{Opcode, Psn, bth, fast_cnp};
+use wire::ip::Ecn;
+use wire::roce::{Opcode, Psn, bth};
 
 /// The addresses of the gateway's ports, as its configurations have them.
 const PORT_MACS: [[u8; 6]; 2] = [[0x52, 0x54, 0, 0, 0, 0xaa], [0x52, 0x54, 0, 0, 0, 0xbb]];
@@ -52,32 +52,7 @@ impl Run {
                 }
             }
             4 => self.say(receiver, connection.acknowledge(self.psn)),
-            5 | 6 => self.say(receiver, connection.cnp()),
-            _ => self.notify(&connection, receiver, count),
-        }
-    }
-
-    /// A node on the way to the receiver notifies the sender.
-    fn notify(&mut self, connection: &Connection, port: PortId, count: u8) {
-        let flow = &connection.flow;
-        let frame = fast_cnp::Frame {
-            destination_mac: host_mac(flow.from),
-            source_mac: host_mac(flow.to),
-            tag: None,
-            source: "2001:db8:77::1".parse().expect("an address"),
-            sender: host_v6(flow.from),
-            option: fast_cnp::OptionType::EXPERIMENTAL,
-            receiver: host_v6(flow.to),
-            dscp: Dscp::from_low_bits(48),
-            ecn: Ecn::Ect0,
-            hop_limit: 60,
-            source_port: 0xc005,
-            receiver_qp: connection.destination_qp,
-        };
-        let mut bytes = [0; fast_cnp::MAX_FRAME_LEN];
-        let length = frame.emit(&mut bytes).expect("it fits");
-        for _ in 0..=count % 4 {
-            self.say(port, TestFrame::new(bytes[..length].to_vec()));
+            _ => self.say(receiver, connection.cnp()),
         }
     }
 

@@ -99,7 +99,6 @@ pub fn host(mac: MacAddress, address: Ipv4Addr, next_hop: MacAddress, rate: BitR
         transport: Transport::GoBackN(go_back_n),
         congestion_control: CongestionControl::None,
         cnp_interval: None,
-        fast_cnp: None,
         connection_management: None,
     }
 }

@@ -7,12 +7,11 @@ use conformance::two_gateways::{ONE_WAY, slots, with_long_link};
 use conformance::{A, B, Connection, Flow, P1, P3, TestFrame, Testbench};
 use switch::flow_control::cbfc::settings::{Cbfc, Counter};
 use switch::flow_control::port_grants::settings::PortGrants;
-use switch::program::{FastCnp, FlowControl, MarkAt, Notifier, Red, Settings, Supplement};
+use switch::program::{FlowControl, MarkAt, Notifier, Red, Settings, Supplement};
 use units::{Bytes, Interval, Nanos, Priority, PrioritySet, WireBytes};
 use wire::grants::slot::{Head, Kind};
 use wire::grants::{Message, behind, credit, far_port, slot};
 use wire::ip::{Dscp, Ecn};
-use wire::roce::fast_cnp::OptionType;
 
 /// The time after which what a silent peer has said is over: a second, 10 ms and the round trip.
 const SILENT: Interval = Interval(1_010_000_000 + 2 * ONE_WAY.0 + 3_000);
@@ -200,16 +199,6 @@ fn one_forged_message_spares_a_neighbour_that_knows_no_grants_no_pause() {
 
 const TIMER: Interval = Interval::from_micros(300);
 
-fn notifier() -> Notifier {
-    Notifier {
-        flows: 1_024,
-        ageing: Interval::from_secs(10),
-        round_trip: Interval::from_micros(100),
-        cnp_dscp: Dscp::from_low_bits(48),
-        cnp_priority: Priority::from_low_bits(6),
-    }
-}
-
 /// Supplemental CNPs for what leaves through the long link, from a queue that marks beyond a few frames.
 fn supplemental(mut settings: Settings) -> Settings {
     let port = &mut settings.ports[B.index()];
@@ -218,28 +207,16 @@ fn supplemental(mut settings: Settings) -> Settings {
         increase_timer: TIMER,
         mark_lasts: Interval::from_micros(700),
         thinning: None,
-        notifier: notifier(),
+        notifier: Notifier {
+            flows: 1_024,
+            ageing: Interval::from_secs(10),
+            round_trip: Interval::from_micros(100),
+            cnp_dscp: Dscp::from_low_bits(48),
+            cnp_priority: Priority::from_low_bits(6),
+        },
     });
-    marking(settings)
-}
-
-/// Fast CNPs from the same queue.
-fn fast(mut settings: Settings) -> Settings {
-    settings.ports[B.index()].fast_cnp = Some(FastCnp {
-        option: OptionType::EXPERIMENTAL,
-        accept: false,
-        source: Some("2001:db8::99".parse().unwrap()),
-        capable: Vec::new(),
-        interval: TIMER,
-        port_interval: Interval::from_micros(1),
-        notifier: notifier(),
-    });
-    marking(settings)
-}
-
-fn marking(mut settings: Settings) -> Settings {
     let red = Red { kmin: Bytes(1), kmax: Bytes(4_000), pmax: 1.0, mark_at: MarkAt::Dequeue, adaptive: None };
-    settings.ports[B.index()].queues[P3.index()].red = Some(red);
+    port.queues[P3.index()].red = Some(red);
     settings
 }
 
@@ -268,16 +245,13 @@ fn notified(settings: Settings, forged: Option<TestFrame>, bursts: u32) -> usize
 /// as after any other congestion.
 #[test]
 fn one_forged_message_brings_a_sender_no_more_notifications_than_congestion_does() {
-    let kinds: [fn(Settings) -> Settings; 2] = [supplemental, fast];
-    for with in kinds {
-        let quiet = notified(with(two_ports()), None, 1);
-        let congested = notified(with(two_ports()), None, 50);
-        assert!(quiet == 0 && congested >= 2, "{quiet} and {congested}: in the control they flow");
-        for flow_control in [x(), port_grants()] {
-            let some = messages(flow_control).into_iter().step_by(7);
-            let told =
-                some.map(|message| notified(with(gateway(flow_control)), Some(frame(message)), 1)).max();
-            assert!(told > Some(0) && told <= Some(congested), "{told:?} of {congested}");
-        }
+    let quiet = notified(supplemental(two_ports()), None, 1);
+    let congested = notified(supplemental(two_ports()), None, 50);
+    assert!(quiet == 0 && congested >= 2, "{quiet} and {congested}: in the control they flow");
+    for flow_control in [x(), port_grants()] {
+        let some = messages(flow_control).into_iter().step_by(7);
+        let settings = || supplemental(gateway(flow_control));
+        let told = some.map(|message| notified(settings(), Some(frame(message)), 1)).max();
+        assert!(told > Some(0) && told <= Some(congested), "{told:?} of {congested}");
     }
 }

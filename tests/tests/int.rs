@@ -177,7 +177,6 @@ fn host(port: PortId) -> Host {
         transport: Transport::GoBackN(GoBackN::default()),
         congestion_control: CongestionControl::Hpcc(Hpcc::default()),
         cnp_interval: None,
-        fast_cnp: None,
         connection_management: None,
     }))
 }

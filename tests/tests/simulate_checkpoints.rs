@@ -62,7 +62,6 @@ const CASES: &[Case] = &[
     (INCAST, "pfc-6-timely", &[]),
     ("experiments/adaptive-ecn.toml", "adaptive-2", &[]),
     ("experiments/supplement.toml", "supplement", &[]),
-    ("experiments/fast-cnp.toml", "emitter", &[]),
     ("experiments/irn.toml", "intra-for-intra-50G", &[]),
     ("experiments/lscc-existing.toml", "hpcc", &[]),
 ];

@@ -15,7 +15,6 @@ mod device;
 mod device_mtu;
 mod diff;
 mod emulation;
-mod fast_cnp;
 mod file;
 mod flow_control;
 mod gateway;

@@ -23,9 +23,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
 use crate::value::{Length, Name, PauseWish, SchedulingWord, SizeWish};
-use crate::{
-    defaults, emulation, fast_cnp, flow_control, link_agent, link_delay, lscc, supplement, themis, watchdog,
-};
+use crate::{defaults, emulation, flow_control, link_agent, link_delay, lscc, supplement, themis, watchdog};
 
 /// Builds ports.
 pub(crate) struct Builder<'a> {
@@ -88,7 +86,6 @@ impl Builder<'_> {
             themis: None,
             slow: None,
             supplement: None,
-            fast_cnp: None,
             watchdog: None,
             link_delay: decl.link_delay.as_ref().map(link_delay::build),
             link_agent: None,
@@ -105,9 +102,6 @@ impl Builder<'_> {
         }
         if let Some(declared) = &decl.supplement {
             port.supplement = Some(supplement::build(declared)?);
-        }
-        if let Some(declared) = &decl.fast_cnp {
-            port.fast_cnp = Some(fast_cnp::build(declared, self.problems)?);
         }
         self.groups(decl, &mut port, link)?;
         flow_control::add_queues(&mut port);
@@ -286,7 +280,6 @@ pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link)
         lscc: port.lscc.as_ref().map(|it| lscc::in_force(it, &link.senders)),
         themis: port.themis.as_ref().map(themis::in_force),
         supplement: port.supplement.as_ref().map(supplement::in_force),
-        fast_cnp: port.fast_cnp.as_ref().map(fast_cnp::in_force),
         watchdog: watchdog::in_force(port),
         device: None,
         emulation: None,

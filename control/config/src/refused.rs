@@ -41,7 +41,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     for port in &mut plain.ports {
         port.groups = Default::default();
         port.flow_control = FlowControl::Pfc;
-        (port.lscc, port.themis, port.supplement, port.fast_cnp) = (None, None, None, None);
+        (port.lscc, port.themis, port.supplement) = (None, None, None);
         port.watchdog = None;
         port.int = false;
         port.remap = Default::default();
@@ -128,10 +128,6 @@ fn of_senders(error: &ProgramError, document: &Document) -> Option<Place> {
     match error {
         E::Themis { port, error } => {
             Some(found(port)?.themis.as_ref()?.first(themis::keys_at_fault(error)).clone())
-        }
-        E::FastCnp { port, error } => {
-            let keys = error.key();
-            Some(found(port)?.fast_cnp.as_ref()?.first(keys.as_slice()).clone())
         }
         E::Supplement { port, error } => {
             let keys = error.key();

@@ -12,7 +12,6 @@ const THEMIS: &str = "[port.themis]\n";
 const WITHOUT_CNPS: &str = "cnp_interval = \"none\"\n";
 const SUPPLEMENT: &str = "[port.supplement]\nthreshold = \"10MB\"\n";
 const THINNING: &str = "[port.supplement]\nthreshold = \"none\"\nthinning = \"100us\"\n";
-const FAST_CNP: &str = "[port.fast_cnp]\naccept = true\n";
 const LINK_DELAY: &str = "[port.link_delay]\n";
 const LLDP: &str = "[port.lldp]\n";
 
@@ -30,13 +29,12 @@ fn errors(flow_control: &str, schemes: &[&str]) -> String {
 
 #[test]
 fn each_scheme_that_notifies_senders_goes_with_each_flow_control() {
-    let valid: [&[&str]; 10] = [
+    let valid: [&[&str]; 9] = [
         &[],
         &[LSCC],
         &[LSCC, DIRECT_INT],
         &[THEMIS],
         &[SUPPLEMENT],
-        &[FAST_CNP],
         &[LINK_DELAY],
         &[LLDP],
         // The one answers marks, the other slows flows down or thins CNPs.
@@ -52,13 +50,10 @@ fn each_scheme_that_notifies_senders_goes_with_each_flow_control() {
 
 #[test]
 fn schemes_that_would_notify_a_sender_twice_are_refused_with_the_reason() {
-    let refused: [(&[&str], &str); 6] = [
+    let refused: [(&[&str], &str); 3] = [
         (&[LSCC, THEMIS], "LSCC and THEMIS would both answer a congestion mark of the same packet"),
         (&[THEMIS, SUPPLEMENT], "because [port.supplement] notifies the same senders"),
-        (&[THEMIS, FAST_CNP], "because [port.fast_cnp] notifies the same senders"),
         (&[LSCC, SUPPLEMENT], "LSCC sends CNPs of its own, so a sender could get two"),
-        (&[LSCC, FAST_CNP], "because LSCC on this port notifies the same senders"),
-        (&[SUPPLEMENT, FAST_CNP], "Fast CNPs of the port go to the same senders, so one could get two"),
     ];
     for flow_control in FLOW_CONTROLS {
         for (schemes, reason) in refused {

@@ -268,12 +268,13 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
     let rest = (prop::option::of(rate_limit()), any::<bool>(), 45_000_u16.., any::<bool>());
     let lscc = (prop::option::of(lscc(index)), senders());
     let schemes = (prop::option::of((bifrost(), 0_u8..4)), other_scheme(index));
-    let rest = (rest, schemes, lscc, (prop::option::of(watchdog()), strategies::senders()));
+    let rest =
+        (rest, schemes, lscc, (prop::option::of(watchdog()), prop::option::of(strategies::supplement())));
     (shape, tables, rest).prop_map(move |(shape, tables, rest)| {
         let (rate, max_frame, tx_window, interface_delay) = shape;
         let (classification, groups, queues) = tables;
         let queues = Priority::all().zip(queues).map(|(priority, queue)| QueueSettings { priority, ..queue });
-        let (rest, (scheme, other), (lscc, senders), (watchdog, told)) = rest;
+        let (rest, (scheme, other), (lscc, senders), (watchdog, supplement)) = rest;
         let (rate_limit, obey_global_pause, pause, int) = rest;
         let mut port = PortSettings {
             name: format!("port{index}"),
@@ -295,7 +296,6 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             themis: None,
             slow: None,
             supplement: None,
-            fast_cnp: None,
             watchdog,
             link_delay: None,
             link_agent: None,
@@ -303,7 +303,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
         };
         port.pfc.obey = port.lossless();
         let port = with_lscc(with_other(with_scheme(port, scheme), other), lscc);
-        let port = strategies::with_senders(port, told);
+        let port = strategies::with_supplement(port, supplement);
         // A distance would hold the headroom to what it needs, so only where nothing is lossless.
         let distance = port.lossless().is_empty().then_some(Distance(80_000));
         let senders = if port.lscc.is_some() { senders } else { Senders::default() };

@@ -125,13 +125,6 @@ pub trait Transmitter<F> {
     /// Takes an announcement of the port whose first bit is on the wire at `start`. It is longer than control frames, 384
     /// bytes at most, leaves once a second at most, and is always taken.
     fn announcement(&mut self, start: Nanos, frame: &[u8]);
-
-    /// Whether a frame that is due for a congestion mark as it leaves gets one. Anything but the switch itself leaves
-    /// this alone.
-    #[inline(always)]
-    fn marks(&mut self, _: &F) -> bool {
-        true
-    }
 }
 
 #[cfg(test)]

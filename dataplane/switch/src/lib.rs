@@ -40,7 +40,6 @@ mod table;
 mod watermark;
 
 pub use congestion::adaptive_ecn::{AdaptiveEcnReport, AdaptiveEcnStep};
-pub use congestion::fast_cnp::FastCnpCounters;
 pub use congestion::lscc::{DirectIntCounters, FeedbackCounters, LimiterCounters, RateCounters};
 pub use congestion::supplement::SupplementCounters;
 pub use congestion::themis::ThemisCounters;

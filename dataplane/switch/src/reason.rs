@@ -58,8 +58,6 @@ reasons! {
         ForeignPtp = "foreign_ptp",
         /// A request of peer delay while another one is being answered, or beyond the limit of answers.
         PeerDelayLimit = "peer_delay_limit",
-        /// A Fast CNP that came in through a port that does not accept them.
-        ForeignFastCnp = "foreign_fast_cnp",
         /// Direct INT that came in through a port whose senders get it from the gateway alone.
         ForeignDirectInt = "foreign_direct_int",
         /// The port is not connected to another one.
@@ -138,8 +136,6 @@ reasons! {
         RateFeedback = "rate_feedback",
         /// A CNP from the far side that follows another one of its flow too soon to be passed on.
         SuppressedCnp = "suppressed_cnp",
-        /// A Fast CNP for a sender that does not know them, translated or not.
-        FastCnp = "fast_cnp",
     }
 }
 

@@ -64,8 +64,6 @@ pub enum Protocol {
     Cm,
     /// InfiniBand invariant CRC.
     Icrc,
-    /// Fast CNP.
-    FastCnp,
     /// In-band telemetry of HPCC.
     Telemetry,
     /// Direct in-band telemetry of HPCC*.
@@ -98,7 +96,6 @@ impl fmt::Display for Protocol {
             Self::ExtendedTransport => "extended transport header",
             Self::Cm => "CM datagram",
             Self::Icrc => "ICRC",
-            Self::FastCnp => "Fast CNP",
             Self::Telemetry => "in-band telemetry",
             Self::DirectInt => "direct in-band telemetry",
             Self::Tcp => "TCP",

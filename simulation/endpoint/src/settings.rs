@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
-use wire::roce::fast_cnp::OptionType;
 use wire::roce::{Psn, QueuePair};
 
 /// The addresses of a host.
@@ -57,8 +56,6 @@ pub struct HostSettings {
     /// receiver: N of the notification point (NP) of DCQCN, 50 us there; `min_time_between_cnps` of NVIDIA's
     /// (Mellanox's) NICs. Zero answers each marked packet; `None` disables CNPs.
     pub cnp_interval: Option<Interval>,
-    /// Whether it acts on Fast CNPs as on CNPs, and the type of their option. They have IPv6 only.
-    pub fast_cnp: Option<OptionType>,
     /// Whether the connection manager opens queue pairs (InfiniBand specification volume 1, chapter 12), and the time after
     /// which it sends a message again that has no answer. `None` opens them at once, without a message. No effect
     /// with [`Transport::NewReno`]: TCP has none.

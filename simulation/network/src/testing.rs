@@ -72,7 +72,6 @@ pub fn host_settings(number: u8, to: u8) -> HostSettings {
         transport: Transport::GoBackN(GoBackN::default()),
         congestion_control: CongestionControl::None,
         cnp_interval: None,
-        fast_cnp: None,
         connection_management: None,
     }
 }

@@ -7,7 +7,6 @@ use switch::program::{Orientation, PortSettings};
 use units::{BitRate, Bytes, Distance, Interval, Priority};
 use wire::ethernet::MacAddress;
 
-use crate::fast_cnp::FastCnpDecl;
 use crate::flow_control::bifrost::keys::BifrostDecl;
 use crate::flow_control::capfc::keys::CaPfcDecl;
 use crate::flow_control::cbfc::keys::CbfcDecl;
@@ -103,7 +102,6 @@ table! {
         lscc: LsccDecl;
         themis: ThemisDecl;
         supplement: SupplementDecl;
-        fast_cnp: FastCnpDecl;
         watchdog: WatchdogWish;
         device: DeviceDecl, own, restart;
         emulation: EmulationDecl, restart;

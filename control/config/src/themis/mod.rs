@@ -69,7 +69,7 @@ pub(crate) const fn keys_at_fault(error: &ThemisError) -> &'static [&'static str
         ThemisError::Idle
         | ThemisError::CnpInterval { .. }
         | ThemisError::BesideLscc
-        | ThemisError::BesideNotifier { .. } => &["cnp_interval"],
+        | ThemisError::BesideSupplement => &["cnp_interval"],
         ThemisError::Hold => &["slow_hold"],
         ThemisError::Limit => &["slow_limit"],
         ThemisError::Notifier(NotifierError::Flows { .. }) => &["flows"],

@@ -116,19 +116,11 @@ fn marked(port: &PortPeriod<'_>) -> f64 {
 }
 
 /// The counters of CNPs that the gateway made, by list.
-const CNPS: [(&str, &str); 4] = [
-    ("lscc", "cnps.direct"),
-    ("themis", "cnps.made"),
-    ("supplement", "cnps.supplemented"),
-    ("fast_cnp", "cnps.sent"),
-];
+const CNPS: [(&str, &str); 3] =
+    [("lscc", "cnps.direct"), ("themis", "cnps.made"), ("supplement", "cnps.supplemented")];
 /// The counters of CNPs that could not be made.
-const CNPS_MISSING: [(&str, &str); 4] = [
-    ("lscc", "cnps.not_notified"),
-    ("themis", "cnps.unreachable"),
-    ("supplement", "cnps.not_notified"),
-    ("fast_cnp", "cnps.unreachable"),
-];
+const CNPS_MISSING: [(&str, &str); 3] =
+    [("lscc", "cnps.not_notified"), ("themis", "cnps.unreachable"), ("supplement", "cnps.not_notified")];
 
 fn counted(port: &PortPeriod<'_>, counters: &[(&str, &str)]) -> u64 {
     counters.iter().map(|(list, path)| port.counted(list, &[path])).sum()

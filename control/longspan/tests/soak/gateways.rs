@@ -59,9 +59,9 @@ impl Scheme {
              jitter = \"{late}ms\"\nlateness = \"{late}ms\"\nholdover = \"{late}ms\"\n"
         );
         match self {
-            Self::Pfc => format!(
-                "[[port.lossless]]\npriorities = [3]\nxoff = \"64KiB\"\nxon = \"32KiB\"\nheadroom = \"auto\"\n"
-            ),
+            Self::Pfc => {
+                "[[port.lossless]]\npriorities = [3]\nxoff = \"64KiB\"\nxon = \"32KiB\"\nheadroom = \"auto\"\n".into()
+            }
             Self::Bifrost => bifrost,
             Self::Lscc => {
                 let key = repository("config/keys/example.key").canonicalize().unwrap();

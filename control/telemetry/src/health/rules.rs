@@ -434,8 +434,7 @@ fn senders_not_told(class: &Class<'_>) -> Option<String> {
     let port = &class.port;
     let lost = port.counted("lscc", &["cnps.not_notified"])
         + port.counted("themis", &["cnps.unreachable"])
-        + port.counted("supplement", &["cnps.not_notified"])
-        + port.counted("fast_cnp", &["cnps.unreachable"]);
+        + port.counted("supplement", &["cnps.not_notified"]);
     (lost > 0).then(|| {
         let unresolved = port.figure("flows", "unresolved").unwrap_or_default();
         format!(

@@ -351,7 +351,7 @@ pub fn snapshot_of_link_delay() -> Snapshot {
     snapshot_of(&gateway, &shard, now)
 }
 
-/// A gateway at rest whose port dc0 has P-PFC, and lh0 CaPFC with supplemental and Fast CNPs.
+/// A gateway at rest whose port dc0 has P-PFC, and lh0 CaPFC with supplemental CNPs.
 pub fn snapshot_of_early_pauses() -> Snapshot {
     snapshot_of_schemes("p-pfc", "capfc")
 }
@@ -380,7 +380,7 @@ fn snapshot_of_schemes(dc0: &str, lh0: &str) -> Snapshot {
              adaptive = {{ kmin = \"50kB\", kmax = \"200kB\" }} }} }}]\n"
         )
     };
-    let supplement = "[port.supplement]\nthreshold = \"1MB\"\n[port.fast_cnp]\n";
+    let supplement = "[port.supplement]\nthreshold = \"1MB\"\n";
     let text = port("dc0", dc0) + &port("lh0", lh0) + supplement;
     let gateway = config::parse(&text, "gateway.toml").unwrap();
     snapshot_of(&gateway, &Shard::single(gateway.program.clone()), START)

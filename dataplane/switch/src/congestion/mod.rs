@@ -1,7 +1,6 @@
 //! Feedback to the senders.
 
 pub(crate) mod adaptive_ecn;
-pub(crate) mod fast_cnp;
 pub(crate) mod int;
 pub(crate) mod lscc;
 pub(crate) mod mark;
@@ -34,10 +33,4 @@ mod notes {
     pub const SUPPLEMENT_TOLD: Note = Note::numbered(8);
     /// Supplemental CNPs: the switch made the last CNP to the sender.
     pub const SUPPLEMENT_OWN: Note = Note::numbered(9);
-    /// Fast CNPs: the sender was notified.
-    pub const FAST_CNP_TOLD: Note = Note::numbered(10);
-    /// Fast CNPs: the way back to the sender is kept.
-    pub const FAST_CNP_WAY: Note = Note::numbered(11);
-    /// Fast CNPs: there was no way to the sender.
-    pub const FAST_CNP_UNREACHABLE: Note = Note::numbered(12);
 }

@@ -3,7 +3,6 @@
 //! A scheme sees each frame that crosses the port, with its flow, and makes notifications at its deadline. This file
 //! lists the schemes, which run beside each other on one table of flows.
 
-use super::fast_cnp::FastCnps;
 use super::lscc::{Outgoing, RateLimiter};
 use super::supplement::Supplement;
 use super::themis::{Gatekeeper, Lane, Slowly};
@@ -45,8 +44,6 @@ pub(crate) struct Senders {
     pub themis: Option<Gatekeeper>,
     /// Supplemental CNPs, and thinning of CNPs.
     pub supplement: Option<Supplement>,
-    /// Fast CNPs.
-    pub fast_cnps: Option<FastCnps>,
 }
 
 impl Senders {
@@ -65,7 +62,6 @@ impl Senders {
             limiter: settings.lscc.as_ref().map(sized),
             themis: settings.themis.as_ref().map(|themis| Gatekeeper::new(themis, capacity)),
             supplement: settings.supplement.as_ref().map(|it| Supplement::new(it, capacity)),
-            fast_cnps: settings.fast_cnp.as_ref().map(|it| FastCnps::new(it, capacity)),
         })
     }
 
@@ -98,10 +94,6 @@ impl Senders {
             }
             (_, supplement, spare) => core::mem::swap(supplement, spare),
         }
-        match (&mut self.fast_cnps, &mut spare.fast_cnps) {
-            (Some(fast_cnps), Some(spare)) => fast_cnps.configure(spare, exchanged),
-            (fast_cnps, spare) => core::mem::swap(fast_cnps, spare),
-        }
     }
 
     /// Whether notifications may wait in the schemes which `settings` turn off.
@@ -114,10 +106,7 @@ impl Senders {
     fn waiting(&self, settings: &PortSettings) -> u64 {
         let limiter = self.limiter.as_ref().filter(|_| settings.lscc.is_none());
         let themis = self.themis.as_ref().filter(|_| settings.themis.is_none());
-        let fast_cnps = self.fast_cnps.as_ref().filter(|_| settings.fast_cnp.is_none());
-        limiter.map_or(0, RateLimiter::waiting)
-            + themis.map_or(0, Gatekeeper::waiting)
-            + fast_cnps.map_or(0, FastCnps::waiting)
+        limiter.map_or(0, RateLimiter::waiting) + themis.map_or(0, Gatekeeper::waiting)
     }
 
     /// The number of notifications that are lost with the schemes which `settings` turn off. A supplemental CNP is due in the
@@ -188,9 +177,6 @@ impl Senders {
         if let Some(limiter) = &mut self.limiter {
             limiter.send(now, outgoing, seen, &mut self.flows, descriptor, headers);
         }
-        if let Some(fast_cnps) = &mut self.fast_cnps {
-            fast_cnps.send(outgoing, seen, &mut self.flows, descriptor, headers);
-        }
     }
 
     /// Takes a frame that came in through the port.
@@ -250,25 +236,6 @@ impl Senders {
         Ok(slot.map_or(Passage::Forwarded, Passage::Slowed))
     }
 
-    /// Takes a Fast CNP that came in through the port: `packet` starts with its IPv6 header. Returns whether it is to be
-    /// forwarded.
-    pub fn receive_fast_cnp(&mut self, now: Nanos, packet: &[u8]) -> bool {
-        self.fast_cnps.as_mut().is_none_or(|it| it.receive(now, packet, &mut self.flows))
-    }
-
-    /// Whether a scheme watches what leaves the port.
-    #[inline]
-    pub fn watches(&self) -> bool {
-        self.severe_from().is_some() || self.fast_cnps.as_ref().is_some_and(FastCnps::emits)
-    }
-
-    /// Takes a frame that a queue of the port is about to mark. Returns whether it is to be marked.
-    pub fn congested(&mut self, now: Nanos, headers: &[u8], length: Bytes) -> bool {
-        let Some(fast_cnps) = self.fast_cnps.as_mut().filter(|it| it.emits()) else { return true };
-        let Some(descriptor) = Descriptor::parse(headers, length) else { return true };
-        fast_cnps.congested(now, &descriptor, headers, &mut self.flows)
-    }
-
     /// The length of a queue from which a scheme follows the marked packets that leave it; `None` if none does.
     #[inline]
     pub fn severe_from(&self) -> Option<Bytes> {
@@ -297,9 +264,8 @@ impl Senders {
     pub fn deadline(&self) -> Nanos {
         let limiter = self.limiter.as_ref().map_or(Nanos::NEVER, RateLimiter::deadline);
         let themis = self.themis.as_ref().map_or(Nanos::NEVER, Gatekeeper::deadline);
-        let fast_cnps = self.fast_cnps.as_ref().map_or(Nanos::NEVER, FastCnps::deadline);
         let supplement = self.supplement.as_ref().map_or(Nanos::NEVER, Supplement::deadline);
-        limiter.min(themis).min(fast_cnps).min(supplement)
+        limiter.min(themis).min(supplement)
     }
 
     /// Whether notifications wait until a port that has room again calls [`Senders::notify`].
@@ -308,7 +274,6 @@ impl Senders {
         self.limiter.as_ref().is_some_and(RateLimiter::is_blocked)
             || self.themis.as_ref().is_some_and(Gatekeeper::is_blocked)
             || self.supplement.as_ref().is_some_and(Supplement::is_blocked)
-            || self.fast_cnps.as_ref().is_some_and(FastCnps::is_blocked)
     }
 
     /// Lets the schemes make the notifications that are due, as long as `send` takes them. The queues in `severe` are
@@ -326,10 +291,7 @@ impl Senders {
             limiter.notify(now, &mut self.flows, &mut send);
         }
         if let Some(supplement) = &mut self.supplement {
-            supplement.notify(now, severe, &mut self.flows, &mut send);
-        }
-        if let Some(fast_cnps) = &mut self.fast_cnps {
-            fast_cnps.notify(&mut self.flows, send);
+            supplement.notify(now, severe, &mut self.flows, send);
         }
     }
 }

@@ -398,7 +398,6 @@ impl EgressPort {
             if let Some(red) = red
                 && queued.ip_offset != 0
                 && red.marks(Bytes(waiting), rng)
-                && out.marks(&queued.frame)
             {
                 queue.counters.count(mark(&mut queued));
             }

@@ -1,7 +1,7 @@
 //! All lists of figures.
 
 use super::FigureList;
-use crate::congestion::{adaptive_ecn, fast_cnp, lscc, supplement, themis};
+use crate::congestion::{adaptive_ecn, lscc, supplement, themis};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, port_grants, relay};
 use crate::flows;
 use crate::forwarding;
@@ -10,7 +10,7 @@ use crate::link_agent;
 use crate::link_delay;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 18] = [
+pub static LISTS: [&FigureList; 17] = [
     &forwarding::figures::FIGURES,
     &forwarding::figures::BOUNCES,
     &ingress::figures::FIGURES,
@@ -27,7 +27,6 @@ pub static LISTS: [&FigureList; 18] = [
     &link_delay::figures::FIGURES,
     &link_agent::figures::FIGURES,
     &supplement::figures::FIGURES,
-    &fast_cnp::figures::FIGURES,
     &flows::figures::FIGURES,
 ];
 
@@ -35,7 +34,7 @@ pub static LISTS: [&FigureList; 18] = [
 mod tests {
     use super::*;
     use crate::figure::{Kind, Reading, Samples, Seen, Unit};
-    use crate::program::{FastCnp, Lscc, PortSettings, Supplement, Themis};
+    use crate::program::{Lscc, PortSettings, Supplement, Themis};
     use crate::shard::{FlowsReport, PortInspection};
     use std::collections::BTreeSet;
     use units::BitRate;
@@ -145,7 +144,6 @@ mod tests {
             PortSettings { lscc: Some(Lscc::PLAIN), ..plain.clone() },
             PortSettings { themis: Some(Themis::PLAIN), ..plain.clone() },
             PortSettings { supplement: Some(Supplement::PLAIN), ..plain.clone() },
-            PortSettings { fast_cnp: Some(FastCnp::PLAIN), ..plain.clone() },
         ];
         for settings in &of_schemes {
             let capacity = settings.flows().unwrap().capacity;

@@ -11,7 +11,6 @@ use units::{PortId, Priority};
 use wire::ethernet::{self, MacAddress};
 use wire::ip::{Dscp, Ecn};
 use wire::roce::cnp;
-use wire::roce::fast_cnp::{self, OptionType};
 use wire::vlan;
 
 /// TTL of CNPs.
@@ -92,32 +91,6 @@ impl CnpBuilder {
             destination_qp,
         };
         Some((cold.ingress, frame))
-    }
-
-    /// The Fast CNP from the node `source` to the sender of a flow over IPv6 whose way back [is kept](Flows::keep), and the
-    /// port behind which the sender is. It needs no queue pair but the receiver's. DSCP and PCP are as for CNPs.
-    pub fn build_fast(
-        flows: &Flows,
-        slot: Slot,
-        (source, option): (Ipv6Addr, OptionType),
-        (dscp, priority): (Dscp, Priority),
-    ) -> Option<(PortId, Notification)> {
-        let (key, cold) = (flows.hot(slot).key(), flows.cold(slot));
-        let frame = fast_cnp::Frame {
-            destination_mac: cold.source,
-            source_mac: cold.destination,
-            tag: cold.tag.tci().map(|tci| vlan::Tag { priority, ..vlan::Tag::from_tci(tci) }),
-            source,
-            sender: key.hosts.source.into(),
-            option,
-            receiver: key.hosts.destination.into(),
-            dscp,
-            ecn: Ecn::Ect0,
-            hop_limit: TTL,
-            source_port: cold.source_port,
-            receiver_qp: key.qp,
-        };
-        Some((cold.ingress, Notification::FastCnp(frame)))
     }
 }
 

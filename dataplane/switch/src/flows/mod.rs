@@ -42,8 +42,7 @@ use crate::descriptor::Descriptor;
 use crate::hash::HashKey;
 use crate::program::FlowSettings;
 use core::hint::black_box;
-use core::net::Ipv6Addr;
-use packet::{FlowKey, Hosts, Packet};
+use packet::Packet;
 use resolver::{Envelope, Resolver, Response, Said};
 use role::{Kind, Role};
 use serde::{Deserialize, Serialize};
@@ -251,18 +250,6 @@ impl Flows {
         let origin = self.table.cold(slot).origin()?;
         let is_data = Role::of(packet.bth.opcode()).data && origin.shares_station_with(packet.origin);
         is_data.then_some((slot, packet.source_port))
-    }
-
-    /// The flow that goes out from `sender` to this queue pair of `receiver`.
-    pub fn find_sent(&self, sender: Ipv6Addr, receiver: Ipv6Addr, qp: QueuePair) -> Option<Slot> {
-        let hosts = Hosts { source: sender.into(), destination: receiver.into(), way: Way::Out };
-        let key = FlowKey { hosts, qp };
-        self.table.find(self.table.hash(&key), &key)
-    }
-
-    /// The host that sends the flow.
-    pub fn sender_of(&self, slot: Slot) -> Ipv6Addr {
-        self.hot(slot).key().hosts.source.into()
     }
 
     /// Takes a packet of a frame of `length`: finds or enters its flow, learns from it, and counts it.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::{Bytes, Nanos};
 use wire::ethernet::MacAddress;
-use wire::roce::{cnp, direct_int, fast_cnp};
+use wire::roce::{cnp, direct_int};
 
 /// The notifications that can wait at a port.
 const CAPACITY: usize = 128;
@@ -20,8 +20,6 @@ pub(crate) enum Notification {
     Cnp(cnp::Frame),
     /// Direct in-band telemetry.
     Int(direct_int::Frame),
-    /// A Fast CNP.
-    FastCnp(fast_cnp::Frame),
 }
 
 // With what goes with it to another shard, it takes two cache lines.
@@ -33,7 +31,6 @@ impl Notification {
         match self {
             Self::Cnp(frame) => Bytes(frame.length() as u64),
             Self::Int(frame) => Bytes(frame.length() as u64),
-            Self::FastCnp(frame) => Bytes(frame.length() as u64),
         }
     }
 
@@ -42,7 +39,6 @@ impl Notification {
         let way = match self {
             Self::Cnp(frame) => frame,
             Self::Int(frame) => &frame.way,
-            Self::FastCnp(frame) => return frame.sender.into(),
         };
         match way.addresses {
             cnp::Addresses::V4 { destination, .. } => destination.into(),
@@ -59,7 +55,6 @@ impl Notification {
                 let way = cnp::Frame { source_mac, destination_mac, ..frame.way };
                 Self::Int(direct_int::Frame { way, ..frame })
             }
-            Self::FastCnp(frame) => Self::FastCnp(fast_cnp::Frame { source_mac, destination_mac, ..frame }),
         }
     }
 
@@ -69,7 +64,6 @@ impl Notification {
         match self {
             Self::Cnp(frame) => frame.emit(control.bytes_mut()).ok()?,
             Self::Int(frame) => frame.emit(control.bytes_mut()).ok()?,
-            Self::FastCnp(frame) => frame.emit(control.bytes_mut()).ok()?,
         };
         Some(control)
     }

@@ -1,7 +1,7 @@
 //! The errors of a configuration, with the values needed to correct it.
 
+use super::SupplementError;
 use super::remap::RemapError;
-use super::{FastCnpError, SupplementError};
 use crate::congestion::themis::ThemisError;
 use crate::flow_control::FlowControlError;
 use core::net::{IpAddr, Ipv4Addr};
@@ -47,8 +47,6 @@ pub enum ProgramError {
     Remap { port: String, error: RemapError },
     #[error("port {port}: {error}")]
     Themis { port: String, error: ThemisError },
-    #[error("port {port}: Fast CNPs: {error}")]
-    FastCnp { port: String, error: FastCnpError },
     #[error("port {port}: supplemental CNPs: {error}")]
     Supplement { port: String, error: SupplementError },
     #[error("port {port}: LSCC needs a lossless priority")]

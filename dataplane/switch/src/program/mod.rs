@@ -5,7 +5,6 @@
 
 mod classification;
 mod error;
-mod fast_cnp;
 mod flows;
 mod forwarding;
 mod lscc;
@@ -23,7 +22,6 @@ pub use crate::flow_control::bifrost::settings::{Bifrost, BifrostError, BufferTe
 pub use crate::flow_control::{FlowControl, FlowControlError};
 pub use classification::{Classification, Trust};
 pub use error::{NotLive, ProgramError};
-pub use fast_cnp::{FastCnp, FastCnpError};
 pub use flows::FlowSettings;
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
 pub use lscc::{Feedback, Lscc, RateCalculation, RateLimiting};
@@ -58,7 +56,6 @@ pub struct Program {
     /// The bounces from each port, where frames are remapped.
     bounces: Vec<Option<Bounces>>,
     keeps_flows: bool,
-    filters_fast_cnps: bool,
     hash_key: HashKey,
 }
 
@@ -83,7 +80,6 @@ impl Program {
             addresses: ports().map(|port| Addresses::new(port, &settings)).collect(),
             bounces: ports().map(|port| Bounces::new(port, &settings)).collect(),
             keeps_flows: settings.ports.iter().any(|port| port.flows().is_some()),
-            filters_fast_cnps: settings.ports.iter().any(|port| port.fast_cnp.is_some()),
             hash_key: HashKey::from(settings.seed),
             settings,
         })
@@ -155,12 +151,6 @@ impl Program {
 
     pub(crate) fn behind(&self, port: PortId) -> &Arc<Behind> {
         &self.behind[port.index()]
-    }
-
-    /// Whether Fast CNPs end at ports that do not accept them: whether any port has them.
-    #[inline]
-    pub(crate) fn filters_fast_cnps(&self) -> bool {
-        self.filters_fast_cnps
     }
 
     #[inline]

@@ -1,8 +1,8 @@
 //! The settings of one port.
 
 use super::{
-    Bifrost, Classification, FastCnp, FlowControl, FlowSettings, Lscc, Orientation, Remap, SlowQueues,
-    Supplement, Themis, Watchdog,
+    Bifrost, Classification, FlowControl, FlowSettings, Lscc, Orientation, Remap, SlowQueues, Supplement,
+    Themis, Watchdog,
 };
 use crate::frame::ControlFrame;
 use crate::link_agent::LinkAgent;
@@ -58,8 +58,6 @@ pub struct PortSettings {
     pub slow: Option<SlowQueues>,
     /// Supplemental CNPs, and thinning of CNPs.
     pub supplement: Option<Supplement>,
-    /// Fast CNPs.
-    pub fast_cnp: Option<FastCnp>,
     /// The watchdog over received pauses.
     pub watchdog: Option<Watchdog>,
     /// The measurement of the link's delay; without it, messages of peer delay are dropped.
@@ -121,7 +119,6 @@ impl PortSettings {
             themis: None,
             slow: None,
             supplement: None,
-            fast_cnp: None,
             watchdog: None,
             link_delay: None,
             link_agent: None,
@@ -139,8 +136,7 @@ impl PortSettings {
         let lscc = self.lscc.as_ref().map(|it| it.flows(self.rate));
         let themis = self.themis.as_ref().map(|it| it.notifier.table(self.rate));
         let supplement = self.supplement.as_ref().map(|it| it.notifier.table(self.rate));
-        let fast_cnp = self.fast_cnp.as_ref().map(|it| it.notifier.table(self.rate));
-        [lscc, themis, supplement, fast_cnp].into_iter().flatten().reduce(FlowSettings::joined)
+        [lscc, themis, supplement].into_iter().flatten().reduce(FlowSettings::joined)
     }
 
     /// The queues that belong to one of `priorities`.

@@ -34,11 +34,6 @@ pub enum SupplementError {
         "LSCC sends CNPs of its own, so a sender could get two; use far_cnp_interval of LSCC to thin CNPs"
     )]
     BesideLscc,
-    /// Fast CNPs on the same port.
-    #[error(
-        "Fast CNPs of the port go to the same senders, so one could get two; leave out accept and source"
-    )]
-    BesideFastCnps,
     /// A timer out of range.
     #[error("an increase timer of {given} is out of range; expected {least} to {most}")]
     IncreaseTimer {
@@ -76,7 +71,7 @@ impl SupplementError {
     /// The key at fault, if it is a single one.
     pub const fn key(&self) -> Option<&'static str> {
         match self {
-            Self::Idle | Self::BesideLscc | Self::BesideFastCnps => None,
+            Self::Idle | Self::BesideLscc => None,
             Self::IncreaseTimer { .. } => Some("increase_timer"),
             Self::MarkLasts { .. } => Some("mark_lasts"),
             Self::Thinning { .. } => Some("thinning"),
@@ -86,15 +81,13 @@ impl SupplementError {
 }
 
 impl Supplement {
-    /// Checks the settings of a port that has LSCC, or a role of Fast CNPs, or neither.
-    pub(super) fn validate(&self, beside_lscc: bool, beside_fast_cnps: bool) -> Result<(), SupplementError> {
+    /// Checks the settings of a port that has LSCC or not.
+    pub(super) fn validate(&self, beside_lscc: bool) -> Result<(), SupplementError> {
         const LEAST: Interval = Interval::from_micros(1);
         const MOST: Interval = Interval::from_secs(1);
         let Self { threshold, increase_timer, mark_lasts, thinning, notifier } = *self;
         let refused = if beside_lscc {
             SupplementError::BesideLscc
-        } else if beside_fast_cnps {
-            SupplementError::BesideFastCnps
         } else if threshold.is_none() && thinning.is_none() {
             SupplementError::Idle
         } else if increase_timer < LEAST || increase_timer > MOST {
@@ -129,7 +122,7 @@ mod tests {
     fn checked(change: impl FnOnce(&mut Supplement)) -> Result<(), SupplementError> {
         let mut settings = Supplement::PLAIN;
         change(&mut settings);
-        settings.validate(false, false)
+        settings.validate(false)
     }
 
     #[test]
@@ -139,8 +132,7 @@ mod tests {
         assert_eq!(checked(|_| ()), Ok(()));
         assert_eq!(checked(|it| (it.threshold, it.thinning) = (None, Some(micros(300)))), Ok(()));
         assert_eq!(checked(|it| it.threshold = None), Err(E::Idle));
-        assert_eq!(Supplement::PLAIN.validate(true, false), Err(E::BesideLscc));
-        assert_eq!(Supplement::PLAIN.validate(false, true), Err(E::BesideFastCnps));
+        assert_eq!(Supplement::PLAIN.validate(true), Err(E::BesideLscc));
         let (least, most) = (micros(1), Interval::from_secs(1));
         for given in [Interval(999), most + Interval(1)] {
             let refused = checked(|it| it.increase_timer = given);

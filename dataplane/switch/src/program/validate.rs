@@ -5,8 +5,8 @@ mod lscc;
 mod remap;
 
 use super::{
-    AdaptiveEcn, BufferSettings, FastCnp, LosslessGroup, MarkAt, PortSettings, ProgramError, QueueSettings,
-    Red, Scheduling, Settings, Threshold, Watchdog,
+    AdaptiveEcn, BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Red, Scheduling,
+    Settings, Threshold, Watchdog,
 };
 use crate::congestion::themis;
 use crate::flow_control::relay;
@@ -74,14 +74,8 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     let slowing = port.themis.map_or(Ok(()), |themis| themis.validate(port));
     let slow = port.slow.map_or(Ok(()), |slow| slow.validate(port));
     slowing.and(slow).map_err(|error| ProgramError::Themis { port: name(), error })?;
-    if let Some(settings) = &port.fast_cnp {
-        let at_enqueue = |queue: &QueueSettings| queue.red.is_some_and(|red| red.mark_at == MarkAt::Enqueue);
-        let valid = settings.validate(port.lscc.is_some(), port.queues.iter().any(at_enqueue));
-        valid.map_err(|error| ProgramError::FastCnp { port: name(), error })?;
-    }
     if let Some(settings) = &port.supplement {
-        let beside_fast_cnps = port.fast_cnp.as_ref().is_some_and(FastCnp::notifies);
-        let valid = settings.validate(port.lscc.is_some(), beside_fast_cnps);
+        let valid = settings.validate(port.lscc.is_some());
         valid.map_err(|error| ProgramError::Supplement { port: name(), error })?;
     }
     if let Some(watchdog) = &port.watchdog {

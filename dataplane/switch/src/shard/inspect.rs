@@ -2,7 +2,6 @@
 
 use super::Shard;
 use crate::congestion::adaptive_ecn::AdaptiveEcnReport;
-use crate::congestion::fast_cnp::FastCnpCounters;
 use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
 use crate::congestion::senders::Senders;
 use crate::congestion::supplement::SupplementCounters;
@@ -154,8 +153,6 @@ pub struct PortInspection {
     pub link_agent: Option<LinkAgentReport>,
     /// Supplemental CNPs, where they are on.
     pub supplement: Option<SupplementCounters>,
-    /// Fast CNPs, where they are on.
-    pub fast_cnp: Option<FastCnpCounters>,
     /// LSCC, where it runs.
     pub lscc: Option<LsccReport>,
     /// Lateness of LSCC intervals, where LSCC runs.
@@ -198,7 +195,6 @@ impl<F: Frame> Shard<F> {
         into.flows = self.flows(port);
         into.link_delay = self.link_delay(port);
         into.supplement = self.supplement(port);
-        into.fast_cnp = self.fast_cnp(port);
         into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
         into.adaptive_ecn = self.adaptive_ecn(port);
@@ -290,12 +286,6 @@ impl<F: Frame> Shard<F> {
     pub fn supplement(&self, port: PortId) -> Option<SupplementCounters> {
         let senders = self.fabric.senders[port.index()].as_ref()?;
         Some(*senders.supplement.as_ref()?.counters())
-    }
-
-    /// Fast CNPs on `port`; `None` where they are off.
-    pub fn fast_cnp(&self, port: PortId) -> Option<FastCnpCounters> {
-        let senders = self.fabric.senders[port.index()].as_ref()?;
-        Some(*senders.fast_cnps.as_ref()?.counters())
     }
 
     /// LSCC on `port`; `None` where it does not run.

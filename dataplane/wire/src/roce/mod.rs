@@ -5,7 +5,6 @@ pub mod cm;
 pub mod cnp;
 pub mod direct_int;
 pub mod extended;
-pub mod fast_cnp;
 pub mod head;
 pub mod icrc;
 mod opcode;

@@ -14,7 +14,6 @@ use wire::mac_control::Message;
 use wire::roce::bth::Telemetry;
 use wire::roce::direct_int::Content;
 use wire::roce::extended::Aeth;
-use wire::roce::fast_cnp::Notice;
 use wire::roce::{self, Head, Opcode, bth, icrc};
 use wire::tcp::Flags;
 use wire::{int, ipv4, ipv6, pfc, tcp, udp};
@@ -71,10 +70,7 @@ impl Host {
             _ => return None,
         };
         let Some(packet) = packet else {
-            return match self.take_segment(now, payload, on_wire) {
-                None => self.take_fast_cnp(now, payload),
-                taken => taken,
-            };
+            return self.take_segment(now, payload, on_wire);
         };
         let Some(slot) = self.table.find(packet.bth.destination_qp()) else {
             return self.take_message(now, &packet);
@@ -136,21 +132,6 @@ impl Host {
         Some(())
     }
 
-    /// Takes a Fast CNP as a CNP for the queue pair that it is about. One for no flow of this host is a stray, and so is any
-    /// if the host does not know them.
-    fn take_fast_cnp(&mut self, now: Nanos, packet: &[u8]) -> Option<()> {
-        let notice = Notice::parse(packet, self.settings.fast_cnp?).ok()?;
-        if self.settings.station.address != IpAddr::V6(notice.sender) {
-            return None;
-        }
-        let slot = *self.destinations.get(&(notice.receiver_qp, IpAddr::V6(notice.receiver)))?;
-        let sender = self.table.sender(slot)?;
-        self.counters.cnps_received += 1;
-        sender.on_cnp(now);
-        self.wake(now, slot);
-        Some(())
-    }
-
     /// Takes a direct INT. One that its flow does not use is a stray.
     fn take_direct_int(&mut self, now: Nanos, slot: Slot, packet: &Packet<'_>) -> Option<()> {
         let sender = self.table.sender(slot).filter(|sender| sender.peer() == packet.source)?;
@@ -188,7 +169,6 @@ impl Host {
     fn finish(&mut self, slot: Slot) {
         let Some(sender) = self.table.sender(slot) else { return };
         let (flow, retransmitted) = (sender.flow, sender.retransmitted);
-        self.destinations.remove(&(sender.remote, sender.peer()));
         self.manager.forget(flow);
         // A sender in the transmission order keeps its slot until its turn, so that its entry cannot refer to
         // another queue pair.

@@ -11,7 +11,6 @@ use crate::receiver::Receiver;
 use crate::sender::{FlowState, Place, Sender};
 use crate::settings::{Connection, End, FlowId, HostSettings, Transport};
 use core::cmp::Reverse;
-use core::net::IpAddr;
 use management::Manager;
 use nic::Nic;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -72,7 +71,7 @@ pub struct HostCounters {
     pub marked: u64,
     /// CNPs sent.
     pub cnps_sent: u64,
-    /// CNPs received, Fast CNPs among them.
+    /// CNPs received.
     pub cnps_received: u64,
     /// Direct INTs received that a flow uses.
     pub direct_ints_received: u64,
@@ -104,9 +103,6 @@ pub struct Host {
     /// The alarms of senders. Entries that no longer match the sender's own alarm are ignored.
     alarms: BinaryHeap<Reverse<(Nanos, Slot)>>,
     manager: Manager,
-    /// The senders by the queue pair and the address to which their data goes, by which Fast CNPs name them. Empty if
-    /// they have no effect.
-    destinations: BTreeMap<(QueuePair, IpAddr), Slot>,
     events: VecDeque<Event>,
 }
 
@@ -125,7 +121,6 @@ impl Host {
             sending: 0,
             alarms: BinaryHeap::new(),
             manager: Manager::default(),
-            destinations: BTreeMap::new(),
             events: VecDeque::new(),
             settings,
         }
@@ -133,20 +128,8 @@ impl Host {
 
     /// All of its state but the settings, for a checkpoint.
     pub fn state(&self) -> impl Serialize {
-        let Self {
-            settings: _,
-            counters,
-            now,
-            nic,
-            table,
-            flows,
-            sending,
-            alarms,
-            manager,
-            destinations,
-            events,
-        } = self;
-        (counters, now, nic, table, flows, sending, alarms, manager, destinations, events)
+        let Self { settings: _, counters, now, nic, table, flows, sending, alarms, manager, events } = self;
+        (counters, now, nic, table, flows, sending, alarms, manager, events)
     }
 
     /// Takes the [`Host::state`] of a host that had the same settings.
@@ -163,7 +146,6 @@ impl Host {
             self.sending,
             self.alarms,
             self.manager,
-            self.destinations,
             self.events,
         ) = Deserialize::deserialize(state)?;
         Ok(())
@@ -203,9 +185,6 @@ impl Host {
             End::Sender => {
                 let sender = Sender::new(connection, path, &self.settings, self.sending);
                 self.sending += 1;
-                if self.settings.fast_cnp.is_some() {
-                    self.destinations.insert((remote, peer), slot);
-                }
                 QueuePairState::Sender(Box::new(sender))
             }
             End::Receiver => {
@@ -378,11 +357,5 @@ impl Host {
     /// The counters.
     pub fn counters(&self) -> HostCounters {
         self.counters
-    }
-
-    /// How many flows Fast CNPs can be about.
-    #[cfg(test)]
-    pub(crate) fn known_destinations(&self) -> usize {
-        self.destinations.len()
     }
 }

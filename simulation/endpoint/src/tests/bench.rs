@@ -93,7 +93,6 @@ pub fn settings(host: usize) -> HostSettings {
         }),
         congestion_control: CongestionControl::None,
         cnp_interval: None,
-        fast_cnp: None,
         connection_management: None,
     }
 }

@@ -1,15 +1,10 @@
-//! Hosts over IPv6, and Fast CNPs, which need it.
+//! Hosts over IPv6.
 
 use super::bench::*;
 use crate::*;
-use core::net::Ipv6Addr;
 use core::num::NonZeroU32;
-use units::{BitRate, Bytes, Interval, Nanos};
-use wire::ip::{Dscp, Ecn};
-use wire::roce::fast_cnp::{Frame, MAX_FRAME_LEN, OptionType};
-use wire::roce::{Opcode, QueuePair, icrc};
-
-const NODE: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 9, 0, 0, 0, 0, 9);
+use units::{Interval, Nanos};
+use wire::roce::{Opcode, icrc};
 
 /// Hosts with IPv6 addresses.
 fn bench(adjust: impl Fn(&mut HostSettings)) -> Bench {
@@ -22,35 +17,6 @@ fn bench(adjust: impl Fn(&mut HostSettings)) -> Bench {
 
 fn dcqcn(settings: &mut HostSettings) {
     settings.congestion_control = CongestionControl::Dcqcn(Dcqcn::default());
-}
-
-/// The rate of a flow after a Fast CNP that `change` has changed, and whether it was a stray.
-fn told(knows: bool, change: impl Fn(&mut Frame)) -> (BitRate, u64) {
-    let mut bench = bench(|settings| {
-        dcqcn(settings);
-        settings.fast_cnp = knows.then_some(OptionType::EXPERIMENTAL);
-    });
-    let flow = bench.flow(1, P3, None, 0);
-    bench.run_until(Nanos(20_000));
-    let mut frame = Frame {
-        destination_mac: station(0).mac,
-        source_mac: station(1).mac,
-        tag: None,
-        source: NODE,
-        sender: v6(0),
-        option: OptionType::EXPERIMENTAL,
-        receiver: v6(1),
-        dscp: Dscp::from_low_bits(48),
-        ecn: Ecn::NotEct,
-        hop_limit: 9,
-        source_port: 0,
-        receiver_qp: bench.data().next().unwrap().bth().destination_qp(),
-    };
-    change(&mut frame);
-    let mut bytes = [0; MAX_FRAME_LEN];
-    let length = frame.emit(&mut bytes).unwrap();
-    bench.hosts[0].ingress(bench.now, &bytes[..length], Bytes(length as u64));
-    (bench.hosts[0].flow(flow).unwrap().rate, bench.hosts[0].counters().strays)
 }
 
 #[test]
@@ -90,31 +56,6 @@ fn a_marked_packet_over_ipv6_brings_a_cnp_to_its_sender() {
     let cnp = bench.sent.iter().find(|sent| sent.opcode() == Opcode::CNP).unwrap();
     assert_eq!(icrc::verify(&cnp.headers[14..]), Ok(true));
     assert!(bench.hosts[0].flow(flow).unwrap().rate < RATE);
-}
-
-#[test]
-fn a_fast_cnp_acts_as_a_cnp_on_the_flow_that_it_names_by_the_receiver() {
-    let halved = BitRate::new(RATE.bits_per_second() / 2).unwrap();
-    assert_eq!(told(true, |_| {}), (halved, 0));
-}
-
-#[test]
-fn a_fast_cnp_about_no_flow_or_for_a_host_that_does_not_know_them_is_a_stray() {
-    assert_eq!(told(false, |_| {}), (RATE, 1));
-    assert_eq!(told(true, |frame| frame.receiver_qp = QueuePair::from_low_bits(0x777)), (RATE, 1));
-    assert_eq!(told(true, |frame| frame.receiver = NODE), (RATE, 1));
-    assert_eq!(told(true, |frame| frame.sender = v6(1)), (RATE, 1));
-    assert_eq!(told(true, |frame| frame.option = OptionType::new(7).unwrap()), (RATE, 1));
-}
-
-#[test]
-fn a_flow_that_has_ended_leaves_nothing_for_a_fast_cnp_to_find() {
-    let mut bench = bench(|settings| settings.fast_cnp = Some(OptionType::EXPERIMENTAL));
-    for number in 0..40 {
-        bench.flow(number, P3, Some(10), 0);
-        bench.run();
-    }
-    assert_eq!(bench.hosts[0].known_destinations(), 0);
 }
 
 #[test]

@@ -229,7 +229,6 @@ fn host(request: &Request, router: u8, number: u8, rate: BitRate, payload: u16) 
         transport: Transport::GoBackN(quiet),
         congestion_control: CongestionControl::None,
         cnp_interval: None,
-        fast_cnp: None,
         connection_management: None,
     }))
 }

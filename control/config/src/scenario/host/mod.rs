@@ -6,7 +6,6 @@ mod transport;
 use endpoint::{CongestionControl, HostSettings, Station, Transport};
 use units::{BitRate, Interval, Priority};
 use wire::ethernet::MacAddress;
-use wire::roce::fast_cnp::OptionType;
 
 use self::control::{DcqcnDecl, HpccDecl, TimelyDecl};
 use self::transport::{GoBackNDecl, IrnDecl, NewRenoDecl};
@@ -31,8 +30,6 @@ table! {
         transport: At<TransportWord>, default(TransportWord::GoBackN);
         /// A receiver sends at most one CNP per flow in this time; `"none"` sends none, zero answers each mark
         cnp_interval: At<Option<Interval>>, auto("`\"50us\"` with DCQCN, otherwise `\"none\"`");
-        /// Whether a sender acts on [Fast CNPs](fast-cnp.md) as on CNPs. They exist over IPv6 only
-        fast_cnp: At<bool>, default(false);
         dcqcn: DcqcnDecl, absent, merged;
         timely: TimelyDecl, absent, merged;
         hpcc: HpccDecl, absent, merged;
@@ -79,7 +76,6 @@ impl HostDecl {
                 ControlWord::Hpcc => CongestionControl::Hpcc(self.hpcc().settings()),
             },
             cnp_interval: or(&self.cnp_interval, notified),
-            fast_cnp: self.fast_cnp().then_some(OptionType::EXPERIMENTAL),
             connection_management: network.connection_management().then_some(network.connection_timeout()),
         }
     }

@@ -1,7 +1,7 @@
 //! The slow queues of ports, and the check of THEMIS on a port and among them.
 
 use super::settings::{SlowQueues, Slowing, Themis, ThemisError};
-use crate::program::{FastCnp, PortSettings, QueueSettings, RateLimit};
+use crate::program::{PortSettings, QueueSettings, RateLimit};
 use units::{Bytes, Interval, Priority, PrioritySet, QueueId, QueueSet};
 
 /// The shortest interval of CNPs.
@@ -38,11 +38,8 @@ impl Themis {
             if port.lscc.is_some() {
                 return Err(ThemisError::BesideLscc);
             }
-            let supplements = port.supplement.is_some_and(|it| it.threshold.is_some());
-            let fast_cnps = port.fast_cnp.as_ref().is_some_and(FastCnp::notifies);
-            let others = [("supplement", supplements), ("fast_cnp", fast_cnps)];
-            if let Some((table, _)) = others.into_iter().find(|(_, notifies)| *notifies) {
-                return Err(ThemisError::BesideNotifier { table });
+            if port.supplement.is_some_and(|it| it.threshold.is_some()) {
+                return Err(ThemisError::BesideSupplement);
             }
         }
         match slowing {

@@ -67,9 +67,9 @@ pub enum ThemisError {
     )]
     BesideLscc,
     #[error(
-        "a sender could get two CNPs for one mark, because [port.{table}] notifies the same senders; set cnp_interval = \"none\" in THEMIS, or remove one of them"
+        "a sender could get two CNPs for one mark, because [port.supplement] notifies the same senders; set cnp_interval = \"none\" in THEMIS, or remove one of them"
     )]
-    BesideNotifier { table: &'static str },
+    BesideSupplement,
     #[error(
         "port {other} slows flows down already, and the slow queues of a gateway belong to one long port; set slow_rate = \"none\" on one of them"
     )]

@@ -86,7 +86,7 @@ impl<F: Frame> Fabric<F> {
             }
         };
         let (egress, parts) = (&mut egress[port.index()], (store, pools, rng));
-        match senders[port.index()].as_deref_mut().filter(|senders| senders.watches()) {
+        match senders[port.index()].as_deref_mut().filter(|senders| senders.severe_from().is_some()) {
             None => egress.serve(now, turn, parts, out, credit),
             Some(senders) => {
                 let mut out = Watched { now, queue: turn.queue, senders, out };

@@ -1,7 +1,6 @@
 //! LSCC between the two ends of a long link: rates and challenges in both directions, and the deadlines of ports.
 
 use super::Fabric;
-use super::fast_cnp::is_fast_cnp;
 use crate::congestion::lscc::Response;
 use crate::congestion::senders::Passage;
 use crate::descriptor::Descriptor;
@@ -37,9 +36,6 @@ impl<F: Frame> Fabric<F> {
         if is_rate_feedback(descriptor, headers) {
             self.receive_feedback(now, port, settings, descriptor, headers, length);
             return Passage::Consumed;
-        }
-        if self.filters_fast_cnps && is_fast_cnp(descriptor, headers) {
-            return self.receive_fast_cnp(now, port, settings, descriptor, headers, length);
         }
         if !self.notifying.contains(port) {
             return Passage::Forwarded;

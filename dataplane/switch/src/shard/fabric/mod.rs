@@ -4,7 +4,6 @@ mod arrival;
 mod bounce;
 mod egress;
 mod events;
-mod fast_cnp;
 mod follow;
 mod grants;
 mod handoff;
@@ -95,8 +94,6 @@ pub(super) struct Fabric<F> {
     pub(super) agents: Vec<Option<Box<Agent>>>,
     /// The ports that have one.
     announcing: PortSet,
-    /// Whether Fast CNPs end at ports that do not accept them.
-    filters_fast_cnps: bool,
     /// The way to each shard.
     ways_out: Vec<WayOut<F>>,
 }
@@ -130,7 +127,6 @@ impl<F: Frame> Fabric<F> {
             metered: PortSet::EMPTY,
             agents: vec![None; ports],
             announcing: PortSet::EMPTY,
-            filters_fast_cnps: false,
             ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
             ledger,
             owners,

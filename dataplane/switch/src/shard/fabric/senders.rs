@@ -26,7 +26,6 @@ impl<F: Frame> Fabric<F> {
     /// Configures the senders of each port of this shard by `program`. A port that starts to notify senders takes its
     /// state from `spare`, which was made for `program`; a port that stops leaves its state there.
     pub(super) fn configure_senders(&mut self, program: &Program, spare: &mut SendersByPort) {
-        self.filters_fast_cnps = program.filters_fast_cnps();
         for port in self.owned.iter() {
             let settings = program.port(port);
             match (&mut self.senders[port.index()], &mut spare[port.index()]) {
@@ -145,9 +144,9 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Whether a scheme may hold up frames that come in through `port`, or end them for another reason than [`Refusal`].
+    /// Whether a scheme may hold up frames that come in through `port`.
     pub(super) fn may_hold_up(&self, port: PortId) -> bool {
-        self.filters_fast_cnps || self.senders[port.index()].as_ref().is_some_and(|it| it.themis.is_some())
+        self.senders[port.index()].as_ref().is_some_and(|it| it.themis.is_some())
     }
 
     /// The queue of a frame from the long link of `port` that may have to go slowly, and otherwise waits in the usual one of
@@ -297,10 +296,6 @@ impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Watched<'_, T> {
 
     fn announcement(&mut self, start: Nanos, frame: &[u8]) {
         self.out.announcement(start, frame);
-    }
-
-    fn marks(&mut self, frame: &F) -> bool {
-        self.senders.congested(self.now, frame.headers(), frame.length())
     }
 }
 
