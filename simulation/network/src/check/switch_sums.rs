@@ -136,10 +136,11 @@ mod tests {
         let explained = |switch: &Switch, port| -> Vec<DropReason> {
             DropReason::ALL.into_iter().filter(|reason| is_explained(switch, port, *reason)).collect()
         };
-        assert_eq!(explained(switch, near), [DropReason::PfcWatchdog]);
+        let always = [DropReason::PfcWatchdog, DropReason::FloodLimit];
+        assert_eq!(explained(switch, near), always);
         switch.unreliable = PortSet::EMPTY;
         switch.unreliable.insert(near);
-        let shared = [DropReason::HeadroomPoolFull, DropReason::PfcWatchdog];
+        let shared = [&[DropReason::HeadroomPoolFull], &always[..]].concat();
         assert_eq!(explained(switch, far), shared);
         assert_eq!(explained(switch, near), [&[DropReason::HeadroomExceeded], &shared[..]].concat());
     }
