@@ -5,9 +5,10 @@
 use conformance::settings::{host_mac, two_ports};
 use conformance::two_gateways::{ONE_WAY, slots, with_long_link};
 use conformance::{A, B, Connection, Flow, P1, P3, TestFrame, Testbench};
+use switch::congestion::supplement::Settings as Supplement;
 use switch::flow_control::cbfc::settings::{Cbfc, Counter};
 use switch::flow_control::port_grants::settings::PortGrants;
-use switch::program::{FlowControl, MarkAt, Notifier, Red, Settings, Supplement};
+use switch::program::{FlowControl, MarkAt, Notifier, Red, Settings};
 use units::{Bytes, Interval, Nanos, Priority, PrioritySet, WireBytes};
 use wire::grants::slot::{Head, Kind};
 use wire::grants::{Message, behind, credit, far_port, slot};
@@ -202,7 +203,7 @@ const TIMER: Interval = Interval::from_micros(300);
 /// Supplemental CNPs for what leaves through the long link, from a queue that marks beyond a few frames.
 fn supplemental(mut settings: Settings) -> Settings {
     let port = &mut settings.ports[B.index()];
-    port.supplement = Some(Supplement {
+    port.notifiers.supplement = Some(Supplement {
         threshold: Some(Bytes(0)),
         increase_timer: TIMER,
         mark_lasts: Interval::from_micros(700),

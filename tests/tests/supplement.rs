@@ -3,8 +3,9 @@
 
 use conformance::settings::{bridged, host_mac, two_ports};
 use conformance::{A, B, Connection, Flow, P3, TestFrame, Testbench};
-use switch::program::{MarkAt, Notifier, Red, Settings, Supplement};
-use switch::{Consumed, SupplementCounters};
+use switch::Consumed;
+use switch::congestion::supplement::{Settings as Supplement, SupplementCounters};
+use switch::program::{MarkAt, Notifier, Red, Settings};
 use units::{BitRate, Bytes, Interval, PortId, Priority};
 use wire::ethernet::MacAddress;
 use wire::ip::{Dscp, Ecn};
@@ -37,7 +38,7 @@ fn gateway(change: impl FnOnce(&mut Supplement)) -> Settings {
     let mut settings = two_ports();
     let mut on = supplement();
     change(&mut on);
-    settings.ports[B.index()].supplement = Some(on);
+    settings.ports[B.index()].notifiers.supplement = Some(on);
     settings
 }
 
@@ -93,7 +94,7 @@ impl Scene {
     }
 
     fn counters(&self) -> SupplementCounters {
-        self.bench.shard.supplement(B).expect("it is on")
+        self.bench.shard.notifiers(B).supplement.expect("it is on")
     }
 }
 
@@ -124,9 +125,9 @@ fn cnps_that_are_missing_when_a_reload_turns_the_scheme_off_leave_as_far_as_ther
     [A, B].into_iter().for_each(|port| drop(bench.newly_sent(port)));
     bench.inject(A, connections.iter().map(|it| it.data(0, 64)));
     bench.run_for(Interval::from_micros(400));
-    let made = bench.shard.supplement(B).expect("it is on").supplemented;
+    let made = bench.shard.notifiers(B).supplement.expect("it is on").supplemented;
     let known = bench.shard.flows(B).expect("it has some").data.resolved;
-    bench.install(|it| it.ports[B.index()].supplement = None);
+    bench.install(|it| it.ports[B.index()].notifiers.supplement = None);
     let lost = bench.shard.ingress_counters(B).lost_notifications;
     bench.run_dry();
     let left = bench.newly_sent(A).iter().filter(|it| it.control && it.pfc().is_none()).count() as u64;
@@ -187,7 +188,8 @@ fn a_cnp_of_the_receiver_postpones_the_next_one_and_is_dropped_just_after_one_in
 fn a_receiver_of_which_nothing_else_has_been_seen_is_believed_and_a_stranger_no_longer_once_it_has_answered()
 {
     let mut settings = bridged(3);
-    settings.ports[B.index()].supplement = Some(Supplement { thinning: Some(TIMER), ..supplement() });
+    settings.ports[B.index()].notifiers.supplement =
+        Some(Supplement { thinning: Some(TIMER), ..supplement() });
     let mut scene = Scene::along(settings, Flow::new(A, B).at(P3).bridged().ecn(Ecn::Ect0));
     scene.data(1);
     let stranger = from(host_mac(PortId(20)), scene.connection.cnp());
@@ -221,7 +223,7 @@ fn a_flood_of_cnps_in_the_name_of_the_receiver_reaches_the_sender_as_often_as_th
 fn marks_that_another_station_forges_bring_the_sender_no_cnp() {
     let attacker = host_mac(PortId(20));
     let mut settings = bridged(3);
-    settings.ports[B.index()].supplement = Some(supplement());
+    settings.ports[B.index()].notifiers.supplement = Some(supplement());
     for (station, expected) in [(host_mac(A), 2), (attacker, 0)] {
         let flow = Flow::new(A, B).at(P3).bridged();
         let mut scene = Scene::along(settings.clone(), flow.ecn(Ecn::Ect0));
@@ -245,7 +247,7 @@ fn a_reload_starts_it_changes_its_timer_and_stops_it() {
     let mut scene = Scene::new(gateway(|_| ()), Ecn::Ce);
     scene.data(1);
     scene.bench.install(|it| {
-        let settings = it.ports[B.index()].supplement.as_mut().expect("it is on");
+        let settings = it.ports[B.index()].notifiers.supplement.as_mut().expect("it is on");
         (settings.increase_timer, settings.mark_lasts) = (TIMER * 10, TIMER * 20);
     });
     scene.pass(2_000);
@@ -253,11 +255,11 @@ fn a_reload_starts_it_changes_its_timer_and_stops_it() {
     scene.data(2);
     scene.pass(3_700);
     assert_eq!(scene.cnps(), [true], "the table of flows stays");
-    scene.bench.install(|it| it.ports[B.index()].supplement = None);
+    scene.bench.install(|it| it.ports[B.index()].notifiers.supplement = None);
     scene.data(3);
     scene.pass(9_000);
-    assert_eq!((scene.cnps(), scene.bench.shard.supplement(B)), (vec![], None));
-    scene.bench.install(|it| it.ports[B.index()].supplement = Some(supplement()));
+    assert_eq!((scene.cnps(), scene.bench.shard.notifiers(B).supplement), (vec![], None));
+    scene.bench.install(|it| it.ports[B.index()].notifiers.supplement = Some(supplement()));
     let (request, reply) = (scene.connection.request(), scene.connection.reply());
     scene.bench.inject_singly(A, [request]);
     scene.bench.inject_singly(B, [reply]);

@@ -7,11 +7,13 @@ use conformance::settings::{host_mac, lossless, patched, port_mac, routed, two_p
 use conformance::{A, B, C, Connection, Flow, P3, P4, Sent, TestFrame, Testbench};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use switch::DropReason;
+use switch::congestion::NotifiersError;
+use switch::congestion::themis::{Slowing, Themis, ThemisCounters, ThemisError};
 use switch::program::{
     ForwardingSettings, Notifier, NotifierError, Orientation, Program, ProgramError, Remap, RouteSettings,
-    Settings, Slowing, Themis, ThemisError,
+    Settings,
 };
-use switch::{DropReason, ThemisCounters};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 use wire::ip::{Dscp, Ecn};
 use wire::roce::{QueuePair, bth};
@@ -38,7 +40,7 @@ const THEMIS: Themis = Themis {
 /// `settings` with `themis` on port B, and slow queues at the others.
 fn with(mut settings: Settings, themis: Themis) -> Settings {
     let lossless = settings.ports[B.index()].lossless();
-    settings.ports[B.index()].themis = Some(themis);
+    settings.ports[B.index()].notifiers.themis = Some(themis);
     if let Some(slowing) = &themis.slowing {
         let others = settings.ports.iter_mut().enumerate().filter(|(index, _)| *index != B.index());
         others.for_each(|(_, port)| port.add_slow_queues(lossless, slowing));
@@ -83,7 +85,7 @@ fn complain(bench: &mut Testbench, flow: &Connection) {
 }
 
 fn counters(bench: &Testbench) -> ThemisCounters {
-    bench.shard.themis(B).unwrap()
+    bench.shard.notifiers(B).themis.unwrap()
 }
 
 /// The CNPs among `sent`.
@@ -178,7 +180,7 @@ fn cnps_that_wait_when_a_reload_turns_themis_off_leave_as_far_as_there_is_room_a
     let mut bench = bench_with(settings, &connections);
     bench.inject(A, connections.iter().map(|it| it.data(0, 64)));
     let made = counters(&bench).cnps;
-    bench.install(|it| it.ports[B.index()].themis = None);
+    bench.install(|it| it.ports[B.index()].notifiers.themis = None);
     let lost = bench.shard.ingress_counters(B).lost_notifications;
     bench.run_dry();
     let left = cnps(&bench.newly_sent(A)).len() as u64;
@@ -290,7 +292,7 @@ fn cnps_that_wait_while_a_reload_exchanges_the_table_of_flows_still_leave_or_are
         bench.run_for(Interval::from_micros(1));
         let before = bench.newly_sent(A);
         bench.install(|it| {
-            it.ports[B.index()].themis.as_mut().unwrap().notifier.flows = 4;
+            it.ports[B.index()].notifiers.themis.as_mut().unwrap().notifier.flows = 4;
             if !reachable {
                 without_a(it);
             }
@@ -358,7 +360,7 @@ fn frames_that_wait_in_a_slow_queue_behind_others_leave_after_a_reload_that_slow
     assert_eq!(counters(&bench).slowed, 4, "they wait behind the others");
     bench.install(|it| {
         it.ports[A.index()].slow = None;
-        it.ports[B.index()].themis.as_mut().unwrap().slowing = None;
+        it.ports[B.index()].notifiers.themis.as_mut().unwrap().slowing = None;
     });
     bench.release(A, P3);
     bench.run_dry();
@@ -388,11 +390,15 @@ fn settings_that_make_no_sense_are_refused() {
         let mut settings = gateway();
         change(&mut settings);
         match Program::new(settings).err() {
-            Some(ProgramError::Themis { error, .. }) => Some(error),
-            _ => None,
+            Some(ProgramError::Notifiers { error: NotifiersError::Themis(error), .. }) => Ok(Some(error)),
+            Some(ProgramError::Notifiers { error, .. }) => Err(error),
+            _ => Ok(None),
         }
     };
-    let of = |change: &dyn Fn(&mut Themis)| refused(&|it| change(it.ports[1].themis.as_mut().unwrap()));
+    let refused_together = |change: &dyn Fn(&mut Settings)| refused(change).unwrap_err();
+    let refused = |change: &dyn Fn(&mut Settings)| refused(change).unwrap();
+    let of =
+        |change: &dyn Fn(&mut Themis)| refused(&|it| change(it.ports[1].notifiers.themis.as_mut().unwrap()));
     assert_eq!(refused(&|_| ()), None);
     assert_eq!(of(&|it| (it.cnp_interval, it.slowing) = (None, None)), Some(ThemisError::Idle));
     assert!(matches!(of(&|it| it.cnp_interval = Some(Interval(1))), Some(ThemisError::CnpInterval { .. })));
@@ -405,13 +411,13 @@ fn settings_that_make_no_sense_are_refused() {
     assert_eq!(of(&|it| it.slowing.as_mut().unwrap().limit = Bytes::ZERO), Some(ThemisError::Limit));
     let rate = BitRate::gigabits(100);
     let lscc = |it: &mut Settings| it.ports[1].lscc = Some(conformance::long_haul::lscc(rate));
-    assert_eq!(refused(&lscc), Some(ThemisError::BesideLscc));
+    assert!(matches!(refused_together(&lscc), NotifiersError::Twice { other: "lscc" }));
     let beside = |it: &mut Settings| {
         lscc(it);
-        it.ports[1].themis.as_mut().unwrap().cnp_interval = None;
+        it.ports[1].notifiers.themis.as_mut().unwrap().cnp_interval = None;
     };
     assert_eq!(refused(&beside), None, "LSCC answers the marks, and THEMIS slows flows down");
-    let second = |it: &mut Settings| it.ports[0].themis = it.ports[1].themis;
+    let second = |it: &mut Settings| it.ports[0].notifiers.themis = it.ports[1].notifiers.themis;
     assert!(matches!(refused(&second), Some(ThemisError::SecondPort { .. })));
     let strange = |it: &mut Settings| it.ports[0].queues.last_mut().unwrap().rate_limit = None;
     assert!(matches!(refused(&strange), Some(ThemisError::SlowQueue { .. })));

@@ -19,7 +19,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Runtime;
 use crate::table::{at, list, or, values};
 use crate::value::{Mode, Name};
-use crate::{defaults, device, emulation, link_agent, memory, runtime, themis};
+use crate::{defaults, device, emulation, link_agent, memory, notifiers, runtime};
 
 /// The settings that a file describes.
 pub(crate) struct Built {
@@ -55,7 +55,7 @@ pub(crate) fn build(
         links.push(link);
         emulations.push(emulation);
     }
-    themis::add_slow_queues(&mut ports);
+    notifiers::add_queues(&mut ports);
     let dpdk = runtime::dpdk(document.dpdk(), name);
     let runtime = Runtime {
         devices: device::build(document, &ports, &dpdk.cores, problems),

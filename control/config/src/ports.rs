@@ -23,7 +23,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
 use crate::value::{Length, Name, PauseWish, SchedulingWord, SizeWish};
-use crate::{defaults, emulation, flow_control, link_agent, link_delay, lscc, supplement, themis, watchdog};
+use crate::{defaults, emulation, flow_control, link_agent, link_delay, lscc, notifiers, watchdog};
 
 /// Builds ports.
 pub(crate) struct Builder<'a> {
@@ -83,9 +83,8 @@ impl Builder<'_> {
             pfc: PfcSettings { pause: defaults::PAUSE, obey: Default::default(), obey_global_pause: false },
             flow_control: FlowControl::Pfc,
             lscc: None,
-            themis: None,
+            notifiers: Default::default(),
             slow: None,
-            supplement: None,
             watchdog: None,
             link_delay: decl.link_delay.as_ref().map(link_delay::build),
             link_agent: None,
@@ -97,12 +96,7 @@ impl Builder<'_> {
             lscc::make_room(&mut port, &lscc, decl);
             port.lscc = Some(lscc);
         }
-        if let Some(declared) = &decl.themis {
-            port.themis = Some(themis::build(declared, &port, link, self.problems)?);
-        }
-        if let Some(declared) = &decl.supplement {
-            port.supplement = Some(supplement::build(declared)?);
-        }
+        port.notifiers = notifiers::build(decl, &port, link, self.problems)?;
         self.groups(decl, &mut port, link)?;
         flow_control::add_queues(&mut port);
         port.pfc.obey = port.lossless();
@@ -278,12 +272,10 @@ pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link)
         link_delay: link_delay::in_force(port, link),
         lldp: link_agent::in_force(port, link),
         lscc: port.lscc.as_ref().map(|it| lscc::in_force(it, &link.senders)),
-        themis: port.themis.as_ref().map(themis::in_force),
-        supplement: port.supplement.as_ref().map(supplement::in_force),
         watchdog: watchdog::in_force(port),
         device: None,
         emulation: None,
-        ..flow_control::in_force(&port.flow_control, ports)
+        ..notifiers::in_force(&port.notifiers, flow_control::in_force(&port.flow_control, ports))
     }
 }
 

@@ -11,9 +11,9 @@ use crate::keys::forwarding::ForwardingDecl;
 use crate::keys::port::PortDecl;
 use crate::keys::queueing::QueueDecl;
 use crate::notes::Problems;
+use crate::notifiers;
 use crate::place::Place;
 use crate::table::{Table, values};
-use crate::themis;
 
 /// Checks the settings, and notes the first error of the buffer, of each port, and of forwarding.
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
@@ -41,7 +41,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     for port in &mut plain.ports {
         port.groups = Default::default();
         port.flow_control = FlowControl::Pfc;
-        (port.lscc, port.themis, port.supplement) = (None, None, None);
+        (port.lscc, port.notifiers) = (None, Default::default());
         port.watchdog = None;
         port.int = false;
         port.remap = Default::default();
@@ -126,13 +126,7 @@ fn of_senders(error: &ProgramError, document: &Document) -> Option<Place> {
     let found = |name: &String| document.ports().iter().rev().find(|port| port.name() == name);
     let lscc = |name, keys: &[&str]| Some(found(name)?.lscc.as_ref()?.first(keys).clone());
     match error {
-        E::Themis { port, error } => {
-            Some(found(port)?.themis.as_ref()?.first(themis::keys_at_fault(error)).clone())
-        }
-        E::Supplement { port, error } => {
-            let keys = error.key();
-            Some(found(port)?.supplement.as_ref()?.first(keys.as_slice()).clone())
-        }
+        E::Notifiers { port, error } => notifiers::place(error, found(port)?),
         E::LsccWithoutLossless { port } => lscc(port, &[]),
         E::LsccInterval { port, .. } | E::LsccInFlight { port, .. } => {
             lscc(port, &["interval", "round_trip"])

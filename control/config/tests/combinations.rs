@@ -51,9 +51,9 @@ fn each_scheme_that_notifies_senders_goes_with_each_flow_control() {
 #[test]
 fn schemes_that_would_notify_a_sender_twice_are_refused_with_the_reason() {
     let refused: [(&[&str], &str); 3] = [
-        (&[LSCC, THEMIS], "LSCC and THEMIS would both answer a congestion mark of the same packet"),
-        (&[THEMIS, SUPPLEMENT], "because [port.supplement] notifies the same senders"),
-        (&[LSCC, SUPPLEMENT], "LSCC sends CNPs of its own, so a sender could get two"),
+        (&[LSCC, THEMIS], "from [port.themis] and from [port.lscc]"),
+        (&[THEMIS, SUPPLEMENT], "from [port.themis] and from [port.supplement]"),
+        (&[LSCC, SUPPLEMENT], "use far_cnp_interval of LSCC"),
     ];
     for flow_control in FLOW_CONTROLS {
         for (schemes, reason) in refused {

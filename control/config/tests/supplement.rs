@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use config::{Gateway, parse};
-use switch::program::{Notifier, Supplement};
+use switch::congestion::supplement::Settings as Supplement;
+use switch::program::Notifier;
 use units::{Bytes, Interval, Priority};
 use wire::ip::Dscp;
 
@@ -25,7 +26,7 @@ fn file(supplement: &str) -> String {
 }
 
 fn supplement(gateway: &Gateway) -> Supplement {
-    gateway.program.port(gateway.port("r0").unwrap()).supplement.unwrap()
+    gateway.program.port(gateway.port("r0").unwrap()).notifiers.supplement.unwrap()
 }
 
 fn read(text: &str) -> Result<Gateway, String> {

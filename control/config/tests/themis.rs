@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use config::parse;
-use switch::program::Slowing;
+use switch::congestion::themis::Slowing;
 use units::{BitRate, Bytes, Interval, Priority};
 
 /// A long port of 80 km with `keys`, and a port behind it.
@@ -18,7 +18,7 @@ fn file(keys: &str) -> String {
 fn a_long_port_with_themis_has_a_hold_of_its_round_trip_and_slow_queues_at_the_other_port() {
     let gateway = parse(&file("[port.themis]"), "themis.toml").unwrap_or_else(|error| panic!("{error}"));
     let [long, other] = &gateway.program.settings().ports[..] else { panic!("two ports") };
-    let themis = long.themis.unwrap();
+    let themis = long.notifiers.themis.unwrap();
     let slowing =
         Slowing { hold: themis.notifier.round_trip, rate: BitRate::gigabits(10), limit: Bytes(1_000_000) };
     assert_eq!((themis.cnp_interval, themis.slowing), (Some(Interval::from_micros(5)), Some(slowing)));

@@ -331,7 +331,7 @@ impl Crew {
 /// something of each flow.
 fn tables(program: &Program) -> impl PartialEq + use<> {
     let settings = program.settings();
-    let schemes = |port: &PortSettings| (port.lscc.clone(), port.themis, port.supplement);
+    let schemes = |port: &PortSettings| (port.lscc.clone(), port.notifiers);
     let flows =
         settings.ports.iter().map(|port| (port.flows().map(|it| (it.capacity, it.ageing)), schemes(port)));
     let bridge = match &settings.forwarding {

@@ -44,7 +44,7 @@ pub trait Line {
     fn hardware(&self) -> HardwareReport;
 }
 
-/// The interface of the kernel below a device.
+/// The interface of the kernel below a device: that through which it sends, or from which it receives if it sends to none.
 pub struct Below {
     pub interface: Interface,
     /// Keep others from the interfaces of the device.

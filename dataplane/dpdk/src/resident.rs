@@ -31,7 +31,8 @@ thread_local! {
 pub struct ResidentMemory;
 
 impl ResidentMemory {
-    /// Makes all threads allocate from one arena, from now on. By default the C library gives each thread its own. Memory that one
+    /// Makes all threads allocate from one arena. It is called before the first thread starts, because one that has an arena
+    /// keeps it. By default the C library gives each thread its own. Memory that one
     /// thread takes and another frees then leaves holes in each of them: a gateway that was reloaded 150 times took 20 MB more,
     /// and with one arena no more than after the first few.
     ///

@@ -26,18 +26,6 @@ fn memory_is_aligned_zero_where_it_must_be_and_kept_when_it_grows() {
     });
 }
 
-#[test]
-#[cfg(target_env = "gnu")]
-fn in_one_arena_the_memory_of_another_thread_is_on_the_heap_of_the_process() {
-    assert!(ResidentMemory::in_one_arena());
-    let address = std::thread::spawn(|| Box::into_raw(Box::new([0_u8; 1_000])) as usize).join().unwrap();
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let heap = maps.lines().find(|line| line.ends_with("[heap]")).unwrap();
-    let (from, to) = heap.split_once(' ').unwrap().0.split_once('-').unwrap();
-    let [from, to] = [from, to].map(|it| usize::from_str_radix(it, 16).unwrap());
-    assert!((from..to).contains(&address), "{address:x} is not in {heap}");
-}
-
 /// Whether memory of this layout begins with zeros if it should, is aligned, and keeps its content when it becomes
 /// `other` bytes.
 #[expect(unsafe_code, reason = "calls an allocator")]

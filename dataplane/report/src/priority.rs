@@ -28,7 +28,7 @@ pub struct GroupReport {
     pub lossless: bool,
     /// Frames that came to be forwarded, dropped ones included.
     pub received: Count,
-    /// Further copies that flooding made of them.
+    /// Copies that flooding made and that are charged to the group: with copies of lossless frames in the first lossy one.
     pub copies: Count,
     /// Answers of the gateway itself.
     pub answers: Count,

@@ -14,7 +14,7 @@
 
 mod admission;
 mod allowance;
-mod congestion;
+pub mod congestion;
 mod descriptor;
 mod egress;
 mod event;
@@ -41,8 +41,6 @@ mod watermark;
 
 pub use congestion::adaptive_ecn::{AdaptiveEcnReport, AdaptiveEcnStep};
 pub use congestion::lscc::{DirectIntCounters, FeedbackCounters, LimiterCounters, RateCounters};
-pub use congestion::supplement::SupplementCounters;
-pub use congestion::themis::ThemisCounters;
 pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
     WatchdogEvent, WatchdogLog,

@@ -17,7 +17,8 @@ pub struct Source {
 
 impl Source {
     /// The groups whose frames wait in the queue of `priority` at `egress`, by the charges of `ledger`. A frame that bounced
-    /// waits in the queue of another priority than that of its group. It looks at each port, so it is not for the turn.
+    /// waits in the queue of another priority than that of its group. Copies of a flooded lossless frame appear at the priority
+    /// that is charged for them, and wait in the queue of the frame. It looks at each port, so it is not for the turn.
     pub fn of_queue<'a>(
         program: &'a Program,
         ledger: &'a Ledger,

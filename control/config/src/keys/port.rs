@@ -21,12 +21,12 @@ use crate::keys::running::{DeviceDecl, EmulationDecl};
 use crate::link_agent::keys::LldpDecl;
 use crate::link_delay::keys::LinkDelayDecl;
 use crate::notes::Problems;
+use crate::notifiers::supplement::SupplementDecl;
+use crate::notifiers::themis::keys::ThemisDecl;
 use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
-use crate::supplement::SupplementDecl;
 use crate::table::{List, Profiles, Table, table, values};
-use crate::themis::keys::ThemisDecl;
 use crate::value::{Length, Name, Written, words};
 
 /// Header and one VLAN tag, which a frame has beyond its MTU.

@@ -79,7 +79,7 @@ impl Levels {
             ports: [
                 PortLevels {
                     thresholds: local_thresholds,
-                    // LSCC keeps a queue here on purpose, and one of pauses that are passed on is bytes of the link.
+                    // LSCC keeps a queue here on purpose, and where pauses are passed on, the queue is bytes of the link.
                     marks: (long.lscc.is_none() && !passes_on).then(|| marks(local.rate, xoffs[1])),
                 },
                 PortLevels {

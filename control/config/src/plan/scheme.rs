@@ -7,7 +7,7 @@ use super::planned::{Planned, Unreached};
 use crate::flow_control;
 
 /// The scheme that keeps the long link lossless, by its word in a configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme(&'static str);
 
 impl Scheme {

@@ -55,7 +55,7 @@ pub(super) fn text(request: &Request, end: usize, wish: &Wish<'_>) -> String {
     };
     let _ = write!(out, "\n[forwarding]\nmode = \"patch\"\npairs = [[\"{LOCAL}\", \"{LONG}\"]]\n");
     if wish.devices {
-        // What passes on the pauses of the other port is on its core.
+        // A port that passes on the pauses of the other one is on the same core.
         let cores = if scheme.planned().passes_on() { "[2]" } else { "[2, 3]" };
         let _ = write!(out, "\n[dpdk]\ncores = {cores}\n");
     }

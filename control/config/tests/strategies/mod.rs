@@ -3,7 +3,8 @@
 pub mod runtime;
 
 use proptest::prelude::*;
-use switch::program::{FlowSettings, Notifier, PortSettings, Supplement};
+use switch::congestion::supplement::Settings as Supplement;
+use switch::program::{FlowSettings, Notifier, PortSettings};
 use units::{Bytes, Interval, Priority};
 use wire::ip::Dscp;
 
@@ -41,6 +42,6 @@ pub fn supplement() -> impl Strategy<Value = Supplement> {
 
 /// `port` with supplemental CNPs, where it has no LSCC.
 pub fn with_supplement(mut port: PortSettings, supplement: Option<Supplement>) -> PortSettings {
-    port.supplement = supplement.filter(|_| port.lscc.is_none());
+    port.notifiers.supplement = supplement.filter(|_| port.lscc.is_none());
     port
 }

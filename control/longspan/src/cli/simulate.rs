@@ -90,7 +90,7 @@ pub struct SimulateArgs {
     #[arg(long, conflicts_with_all = ["shard", "again"])]
     pub join: bool,
     /// Write tables for data frames, too: DIR/runs.csv has a row for each run, DIR/flows.csv one for each
-    /// flow of all runs
+    /// flow of all runs. FORMAT is csv
     #[arg(long, value_name = "FORMAT", value_parser = ["csv"], conflicts_with = "shard")]
     pub tables: Option<String>,
     /// Print the summary as JSON instead of tables

@@ -1,6 +1,7 @@
 //! The views of the dashboard: what a period of a gateway puts into their tables.
 
 use super::grid::{Cell, Columns, Grid, Tone};
+use telemetry::explain::{CNPS, CNPS_MISSING};
 use telemetry::health::{ClassHealth, Finding, Health, Verdict};
 use telemetry::{Period, PortPeriod, PriorityPeriod, WorkerReport};
 
@@ -114,13 +115,6 @@ fn dropped(port: &PortPeriod<'_>) -> f64 {
 fn marked(port: &PortPeriod<'_>) -> f64 {
     port.per_second(|it| it.port.priorities.iter().map(|it| it.egress.ecn_marked).sum())
 }
-
-/// The counters of CNPs that the gateway made, by list.
-const CNPS: [(&str, &str); 3] =
-    [("lscc", "cnps.direct"), ("themis", "cnps.made"), ("supplement", "cnps.supplemented")];
-/// The counters of CNPs that could not be made.
-const CNPS_MISSING: [(&str, &str); 3] =
-    [("lscc", "cnps.not_notified"), ("themis", "cnps.unreachable"), ("supplement", "cnps.not_notified")];
 
 fn counted(port: &PortPeriod<'_>, counters: &[(&str, &str)]) -> u64 {
     counters.iter().map(|(list, path)| port.counted(list, &[path])).sum()

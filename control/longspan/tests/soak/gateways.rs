@@ -25,7 +25,7 @@ const LAUNCHER: [&str; 3] = ["chrt", "--rr", "1"];
 /// devices have slots for it. The headroom is automatic, and covers none of it: what arrives in the meantime goes to the
 /// shared pool.
 pub const LATENESS: Duration = Duration::from_millis(500);
-/// A late worker may fill half of it: what the long link carries in `LATENESS`, and what the lossless sender offers.
+/// A late worker may fill half of the shared pool: what the long link carries in `LATENESS`, and what the lossless sender offers.
 const SHARED: &str = "8MiB";
 
 /// The values that a reload changes, and their replacements. It changes them back, too.

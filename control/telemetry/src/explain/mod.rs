@@ -15,6 +15,7 @@ mod worker;
 
 pub use effect::{Effect, Explanation};
 pub use page::render;
+pub use terms::{CNPS, CNPS_MISSING};
 
 use crate::period::{Period, PortPeriod, PriorityPeriod};
 use crate::show::NoSuchPort;

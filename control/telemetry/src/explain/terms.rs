@@ -4,6 +4,13 @@ use super::effect::{Effect, effect};
 use crate::period::PortPeriod;
 use crate::table::{bytes, nanos, speed, thousands};
 
+/// The counters of CNPs that the gateway made, by list.
+pub const CNPS: [(&str, &str); 3] =
+    [("lscc", "cnps.direct"), ("themis", "cnps.made"), ("supplement", "cnps.supplemented")];
+/// The counters of CNPs that could not be made.
+pub const CNPS_MISSING: [(&str, &str); 3] =
+    [("lscc", "cnps.not_notified"), ("themis", "cnps.unreachable"), ("supplement", "cnps.not_notified")];
+
 /// The terms of each scheme that runs on the port, as effects of the whole port.
 pub fn of_port(port: PortPeriod<'_>) -> Vec<Effect> {
     let terms = [bifrost(port), grants(port), credits(port), lscc(port), themis(port), relay(port)];

@@ -5,6 +5,7 @@
 
 use super::class::Class;
 use super::verdict::{Finding, Verdict};
+use crate::explain::CNPS_MISSING;
 use crate::neighbours::NeighbourReport;
 use crate::table::{bytes, count_of, duration, nanos, percent, thousands};
 
@@ -162,7 +163,7 @@ pub static RULES: [Rule; 25] = [
         name: "flow_table_full",
         verdict: Verdict::Watch,
         finds: flow_table_full,
-        next: "Raise the number of flows in the tables of LSCC, THEMIS or CNPs at this port.",
+        next: "Raise the number of flows in the tables of the schemes that notify senders at this port.",
     },
     Rule {
         name: "late_worker",
@@ -198,7 +199,7 @@ pub static RULES: [Rule; 25] = [
         name: "frames_refused",
         verdict: Verdict::Watch,
         finds: frames_refused,
-        next: "Find the reason in docs/drops.md. The frames are not lost to congestion.",
+        next: "Find the reason in docs/drops.md. The frames are not lost to congestion, or were copies of a flooded frame.",
     },
 ];
 
@@ -432,9 +433,7 @@ fn xoff_below_kmin(class: &Class<'_>) -> Option<String> {
 
 fn senders_not_told(class: &Class<'_>) -> Option<String> {
     let port = &class.port;
-    let lost = port.counted("lscc", &["cnps.not_notified"])
-        + port.counted("themis", &["cnps.unreachable"])
-        + port.counted("supplement", &["cnps.not_notified"]);
+    let lost: u64 = CNPS_MISSING.iter().map(|(list, path)| port.counted(list, &[path])).sum();
     (lost > 0).then(|| {
         let unresolved = port.figure("flows", "unresolved").unwrap_or_default();
         format!(

@@ -1,13 +1,19 @@
-//! Feedback to the senders.
+//! Feedback to the senders, and the schemes that notify them of marked packets.
 
 pub(crate) mod adaptive_ecn;
 pub(crate) mod int;
 pub(crate) mod lscc;
 pub(crate) mod mark;
+mod notifiers;
 pub(crate) mod red;
 pub(crate) mod senders;
-pub(crate) mod supplement;
-pub(crate) mod themis;
+pub mod supplement;
+pub mod themis;
+
+pub(crate) use notifiers::validate_together;
+pub use notifiers::{Notifiers, NotifiersError};
+pub use senders::NotifiersReport;
+pub use themis::SlowQueues;
 
 /// The notes that schemes make of flows ([`Note`](crate::flows::Note)).
 mod notes {

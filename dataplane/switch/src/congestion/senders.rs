@@ -4,8 +4,9 @@
 //! lists the schemes, which run beside each other on one table of flows.
 
 use super::lscc::{Outgoing, RateLimiter};
-use super::supplement::Supplement;
-use super::themis::{Gatekeeper, Lane, Slowly};
+use super::supplement::{Supplement, SupplementCounters};
+pub(crate) use super::themis::Lane;
+use super::themis::{Gatekeeper, Slowly, ThemisCounters};
 use crate::descriptor::Descriptor;
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Origin, Seen, Sighting, Slot, Way};
@@ -34,6 +35,15 @@ pub(crate) enum Refusal {
     ForeignDirectInt,
 }
 
+/// The counters of these schemes, where they run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NotifiersReport {
+    /// THEMIS.
+    pub themis: Option<ThemisCounters>,
+    /// Supplemental CNPs.
+    pub supplement: Option<SupplementCounters>,
+}
+
 /// The flows of one port, and its schemes. Each frame is seen once for all schemes.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Senders {
@@ -60,8 +70,8 @@ impl Senders {
         Some(Self {
             flows: Flows::new(flows, key),
             limiter: settings.lscc.as_ref().map(sized),
-            themis: settings.themis.as_ref().map(|themis| Gatekeeper::new(themis, capacity)),
-            supplement: settings.supplement.as_ref().map(|it| Supplement::new(it, capacity)),
+            themis: settings.notifiers.themis.as_ref().map(|themis| Gatekeeper::new(themis, capacity)),
+            supplement: settings.notifiers.supplement.as_ref().map(|it| Supplement::new(it, capacity)),
         })
     }
 
@@ -79,7 +89,7 @@ impl Senders {
             }
             (_, limiter, spare) => core::mem::swap(limiter, spare),
         }
-        match (&settings.themis, &mut self.themis, &mut spare.themis) {
+        match (&settings.notifiers.themis, &mut self.themis, &mut spare.themis) {
             (Some(settings), Some(themis), Some(spare)) => {
                 if exchanged {
                     themis.exchange_flows(spare);
@@ -88,7 +98,7 @@ impl Senders {
             }
             (_, themis, spare) => core::mem::swap(themis, spare),
         }
-        match (&settings.supplement, &mut self.supplement, &mut spare.supplement) {
+        match (&settings.notifiers.supplement, &mut self.supplement, &mut spare.supplement) {
             (Some(settings), Some(supplement), Some(spare)) => {
                 supplement.configure(settings, spare, exchanged);
             }
@@ -98,14 +108,14 @@ impl Senders {
 
     /// Whether notifications may wait in the schemes which `settings` turn off.
     pub fn may_wait(&self, settings: &PortSettings) -> bool {
-        let supplement = self.supplement.as_ref().filter(|_| settings.supplement.is_none());
+        let supplement = self.supplement.as_ref().filter(|_| settings.notifiers.supplement.is_none());
         self.waiting(settings) > 0 || supplement.is_some_and(Supplement::follows_any)
     }
 
     /// The number of notifications that wait in the schemes which `settings` turn off, but for supplemental CNPs.
     fn waiting(&self, settings: &PortSettings) -> u64 {
         let limiter = self.limiter.as_ref().filter(|_| settings.lscc.is_none());
-        let themis = self.themis.as_ref().filter(|_| settings.themis.is_none());
+        let themis = self.themis.as_ref().filter(|_| settings.notifiers.themis.is_none());
         limiter.map_or(0, RateLimiter::waiting) + themis.map_or(0, Gatekeeper::waiting)
     }
 
@@ -119,7 +129,7 @@ impl Senders {
         is_reachable: impl FnMut(PortId, Notification) -> bool,
     ) -> u64 {
         let waiting = self.waiting(settings);
-        let supplement = self.supplement.as_mut().filter(|_| settings.supplement.is_none());
+        let supplement = self.supplement.as_mut().filter(|_| settings.notifiers.supplement.is_none());
         waiting + supplement.map_or(0, |it| it.lose(now, severe, &mut self.flows, is_reachable))
     }
 
@@ -250,6 +260,19 @@ impl Senders {
             && descriptor.ecn() == Ecn::Ce
         {
             supplement.depart(now, queue, &descriptor, headers, &mut self.flows);
+        }
+    }
+
+    /// Whether a scheme may hold up frames that come in.
+    pub fn may_slow(&self) -> bool {
+        self.themis.is_some()
+    }
+
+    /// The counters of the schemes that notify the senders of marked packets.
+    pub fn notifiers(&self) -> NotifiersReport {
+        NotifiersReport {
+            themis: self.themis.as_ref().map(|it| *it.counters()),
+            supplement: self.supplement.as_ref().map(|it| *it.counters()),
         }
     }
 

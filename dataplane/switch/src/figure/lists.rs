@@ -33,8 +33,11 @@ pub static LISTS: [&FigureList; 17] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::Notifiers;
+    use crate::congestion::supplement::Settings as Supplement;
+    use crate::congestion::themis::Themis;
     use crate::figure::{Kind, Reading, Samples, Seen, Unit};
-    use crate::program::{Lscc, PortSettings, Supplement, Themis};
+    use crate::program::{Lscc, PortSettings};
     use crate::shard::{FlowsReport, PortInspection};
     use std::collections::BTreeSet;
     use units::BitRate;
@@ -142,8 +145,14 @@ mod tests {
         };
         let of_schemes = [
             PortSettings { lscc: Some(Lscc::PLAIN), ..plain.clone() },
-            PortSettings { themis: Some(Themis::PLAIN), ..plain.clone() },
-            PortSettings { supplement: Some(Supplement::PLAIN), ..plain.clone() },
+            PortSettings {
+                notifiers: Notifiers { themis: Some(Themis::PLAIN), supplement: None },
+                ..plain.clone()
+            },
+            PortSettings {
+                notifiers: Notifiers { themis: None, supplement: Some(Supplement::PLAIN) },
+                ..plain.clone()
+            },
         ];
         for settings in &of_schemes {
             let capacity = settings.flows().unwrap().capacity;

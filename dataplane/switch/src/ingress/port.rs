@@ -19,7 +19,7 @@ use wire::grants::Message;
 pub struct IngressCounters {
     /// Frames that arrived to be forwarded, by priority, dropped frames included.
     pub received: [Volume; Priority::COUNT],
-    /// Additional copies of them made by flooding.
+    /// Copies that flooding made, by the priority that is charged for them: for copies of lossless frames a lossy one.
     pub copies: [Volume; Priority::COUNT],
     /// Answers of the gateway to consumed frames.
     pub answers: [Volume; Priority::COUNT],

@@ -1,8 +1,7 @@
 //! The errors of a configuration, with the values needed to correct it.
 
-use super::SupplementError;
 use super::remap::RemapError;
-use crate::congestion::themis::ThemisError;
+use crate::congestion::NotifiersError;
 use crate::flow_control::FlowControlError;
 use core::net::{IpAddr, Ipv4Addr};
 use units::{BitRate, Bytes, Interval, Priority, QueueId};
@@ -46,9 +45,7 @@ pub enum ProgramError {
     #[error("port {port}: {error}")]
     Remap { port: String, error: RemapError },
     #[error("port {port}: {error}")]
-    Themis { port: String, error: ThemisError },
-    #[error("port {port}: supplemental CNPs: {error}")]
-    Supplement { port: String, error: SupplementError },
+    Notifiers { port: String, error: NotifiersError },
     #[error("port {port}: LSCC needs a lossless priority")]
     LsccWithoutLossless { port: String },
     #[error(

@@ -13,11 +13,9 @@ mod orientation;
 mod port;
 mod remap;
 mod settings;
-mod supplement;
 mod validate;
 mod watchdog;
 
-pub use crate::congestion::themis::{SlowQueues, Slowing, Themis, ThemisError};
 pub use crate::flow_control::bifrost::settings::{Bifrost, BifrostError, BufferTerms, VirtualIncoming};
 pub use crate::flow_control::{FlowControl, FlowControlError};
 pub use classification::{Classification, Trust};
@@ -34,7 +32,6 @@ pub use port::{
 };
 pub use remap::RemapError;
 pub use settings::{BufferSettings, Packing, Settings};
-pub use supplement::{Supplement, SupplementError};
 pub use watchdog::{Watchdog, WatchdogAction};
 
 use crate::flow_control::{Behind, behind};
@@ -119,7 +116,8 @@ impl Program {
     }
 
     /// The priority of the queue in which frames that came in through `ingress` by `priority` wait at `egress`:
-    /// another one if they bounce and are remapped.
+    /// another one if they bounce and are remapped. Copies of flooded lossless frames are not told apart: they are charged to
+    /// a lossy priority, and wait in the queue of the frame.
     pub fn queue_of(&self, ingress: PortId, egress: PortId, priority: Priority) -> Priority {
         self.bounces(ingress).map_or(priority, |bounces| bounces.queue(egress, priority))
     }

@@ -1,9 +1,7 @@
 //! The settings of one port.
 
-use super::{
-    Bifrost, Classification, FlowControl, FlowSettings, Lscc, Orientation, Remap, SlowQueues, Supplement,
-    Themis, Watchdog,
-};
+use super::{Bifrost, Classification, FlowControl, FlowSettings, Lscc, Orientation, Remap, Watchdog};
+use crate::congestion::{Notifiers, SlowQueues};
 use crate::frame::ControlFrame;
 use crate::link_agent::LinkAgent;
 use crate::link_delay::LinkDelay;
@@ -52,12 +50,10 @@ pub struct PortSettings {
     pub flow_control: FlowControl,
     /// LSCC with the other end of a long link.
     pub lscc: Option<Lscc>,
-    /// THEMIS on the port of a long link.
-    pub themis: Option<Themis>,
-    /// The queues in which THEMIS on another port slows flows down.
+    /// The schemes that notify the senders of marked packets.
+    pub notifiers: Notifiers,
+    /// The queues in which a scheme of another port slows flows down.
     pub slow: Option<SlowQueues>,
-    /// Supplemental CNPs, and thinning of CNPs.
-    pub supplement: Option<Supplement>,
     /// The watchdog over received pauses.
     pub watchdog: Option<Watchdog>,
     /// The measurement of the link's delay; without it, messages of peer delay are dropped.
@@ -116,9 +112,8 @@ impl PortSettings {
             pfc: PfcSettings { pause: PauseQuanta::MAX, obey, obey_global_pause: false },
             flow_control: FlowControl::Pfc,
             lscc: None,
-            themis: None,
+            notifiers: Notifiers::default(),
             slow: None,
-            supplement: None,
             watchdog: None,
             link_delay: None,
             link_agent: None,
@@ -134,9 +129,7 @@ impl PortSettings {
     /// The flows that the port must keep for its schemes; `None` if no scheme notifies senders.
     pub fn flows(&self) -> Option<FlowSettings> {
         let lscc = self.lscc.as_ref().map(|it| it.flows(self.rate));
-        let themis = self.themis.as_ref().map(|it| it.notifier.table(self.rate));
-        let supplement = self.supplement.as_ref().map(|it| it.notifier.table(self.rate));
-        [lscc, themis, supplement].into_iter().flatten().reduce(FlowSettings::joined)
+        lscc.into_iter().chain(self.notifiers.flows(self.rate)).reduce(FlowSettings::joined)
     }
 
     /// The queues that belong to one of `priorities`.

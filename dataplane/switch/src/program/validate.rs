@@ -8,7 +8,7 @@ use super::{
     AdaptiveEcn, BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Red, Scheduling,
     Settings, Threshold, Watchdog,
 };
-use crate::congestion::themis;
+use crate::congestion;
 use crate::flow_control::relay;
 use crate::link_agent::LinkAgent;
 use crate::link_delay::LinkDelay;
@@ -34,8 +34,9 @@ pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
     })?;
     settings.forwarding.validate(&settings.ports)?;
     remap::validate(settings)?;
-    themis::validate_together(&settings.ports)
-        .map_err(|(port, error)| ProgramError::Themis { port: port.name.clone(), error })?;
+    let notifiers = settings.ports.iter().map(|port| (&*port.name, &port.notifiers));
+    congestion::validate_together(notifiers)
+        .map_err(|(port, error)| ProgramError::Notifiers { port: port.into(), error })?;
     lscc::validate_together(settings)
 }
 
@@ -71,13 +72,9 @@ fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), Pro
     if let Some(settings) = &port.lscc {
         lscc::validate(port, settings)?;
     }
-    let slowing = port.themis.map_or(Ok(()), |themis| themis.validate(port));
     let slow = port.slow.map_or(Ok(()), |slow| slow.validate(port));
-    slowing.and(slow).map_err(|error| ProgramError::Themis { port: name(), error })?;
-    if let Some(settings) = &port.supplement {
-        let valid = settings.validate(port.lscc.is_some());
-        valid.map_err(|error| ProgramError::Supplement { port: name(), error })?;
-    }
+    let valid = port.notifiers.validate(port.lossless(), port.lscc.is_some());
+    valid.and(slow.map_err(Into::into)).map_err(|error| ProgramError::Notifiers { port: name(), error })?;
     if let Some(watchdog) = &port.watchdog {
         validate_watchdog(port, watchdog)?;
     }

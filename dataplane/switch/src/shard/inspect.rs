@@ -1,11 +1,10 @@
 //! Inspection of a shard: counters, levels, watermarks, pauses.
 
 use super::Shard;
+use crate::congestion::NotifiersReport;
 use crate::congestion::adaptive_ecn::AdaptiveEcnReport;
 use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
 use crate::congestion::senders::Senders;
-use crate::congestion::supplement::SupplementCounters;
-use crate::congestion::themis::ThemisCounters;
 use crate::egress::{PausesReceived, Queue, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::{PauseCause, PausesSent, SchemeReport};
 use crate::flows::{DataFlows, FlowCounters, ResolverCounters};
@@ -151,8 +150,6 @@ pub struct PortInspection {
     pub link_delay: Option<LinkDelayReport>,
     /// Its link agent, where it has one.
     pub link_agent: Option<LinkAgentReport>,
-    /// Supplemental CNPs, where they are on.
-    pub supplement: Option<SupplementCounters>,
     /// LSCC, where it runs.
     pub lscc: Option<LsccReport>,
     /// Lateness of LSCC intervals, where LSCC runs.
@@ -163,8 +160,8 @@ pub struct PortInspection {
     pub bounces: Option<BounceCounters>,
     /// Frames that came in with headers that are hidden.
     pub hidden: HiddenCounters,
-    /// THEMIS, where it runs.
-    pub themis: Option<ThemisCounters>,
+    /// The schemes that notify the senders of marked packets.
+    pub notifiers: NotifiersReport,
     /// Changes that its stations made to entries of others in the bridge; `None` where the switch is no bridge.
     pub bridge: Option<BridgeCounters>,
     /// The latest storms, begun or ended, on any port of its shard.
@@ -194,13 +191,12 @@ impl<F: Frame> Shard<F> {
         into.flow_control = self.flow_control(port);
         into.flows = self.flows(port);
         into.link_delay = self.link_delay(port);
-        into.supplement = self.supplement(port);
         into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
         into.adaptive_ecn = self.adaptive_ecn(port);
         into.bounces = self.bounce_counters(port);
         into.hidden = self.hidden_counters(port);
-        into.themis = self.themis(port);
+        into.notifiers = self.notifiers(port);
         into.bridge = self.bridge_counters(port);
     }
 
@@ -282,12 +278,6 @@ impl<F: Frame> Shard<F> {
         })
     }
 
-    /// Supplemental CNPs on `port`; `None` where they are off.
-    pub fn supplement(&self, port: PortId) -> Option<SupplementCounters> {
-        let senders = self.fabric.senders[port.index()].as_ref()?;
-        Some(*senders.supplement.as_ref()?.counters())
-    }
-
     /// LSCC on `port`; `None` where it does not run.
     pub fn lscc(&self, port: PortId) -> Option<LsccReport> {
         let limiter = self.fabric.senders[port.index()].as_ref()?.limiter.as_ref()?;
@@ -309,9 +299,9 @@ impl<F: Frame> Shard<F> {
         self.fabric.ingress[port.index()].advertiser.as_ref().map(RateAdvertiser::lateness)
     }
 
-    /// THEMIS on `port`; `None` where it does not run.
-    pub fn themis(&self, port: PortId) -> Option<ThemisCounters> {
-        Some(*self.fabric.senders[port.index()].as_ref()?.themis.as_ref()?.counters())
+    /// The counters of the schemes of `port` that notify the senders of marked packets.
+    pub fn notifiers(&self, port: PortId) -> NotifiersReport {
+        self.fabric.senders[port.index()].as_ref().map_or_else(Default::default, |it| it.notifiers())
     }
 
     /// Control frames that the switch sent through `port`.

@@ -1,13 +1,14 @@
 //! The figures of supplemental CNPs and thinning.
 
+use super::Settings;
 use super::SupplementCounters;
 use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, SeriesKind, Table};
-use crate::program::{PortSettings, Supplement};
+use crate::program::PortSettings;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "supplement",
     view: "flows",
-    runs_on: |settings: &PortSettings| settings.supplement.is_some(),
+    runs_on: |settings: &PortSettings| settings.notifiers.supplement.is_some(),
     report: &[
         Section {
             name: "",
@@ -77,10 +78,10 @@ pub(crate) static FIGURES: FigureList = FigureList {
     }],
 };
 
-fn settings(seen: Seen<'_>) -> Option<&Supplement> {
-    seen.settings.supplement.as_ref().filter(|_| seen.look.supplement.is_some())
+fn settings(seen: Seen<'_>) -> Option<&Settings> {
+    seen.settings.notifiers.supplement.as_ref().filter(|_| seen.look.notifiers.supplement.is_some())
 }
 
 fn counters(seen: Seen<'_>) -> Option<&SupplementCounters> {
-    seen.look.supplement.as_ref().filter(|_| seen.settings.supplement.is_some())
+    seen.look.notifiers.supplement.as_ref()
 }

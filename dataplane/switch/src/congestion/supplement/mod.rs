@@ -17,13 +17,15 @@
 
 mod agenda;
 pub(crate) mod figures;
+mod settings;
 mod states;
+
+pub use settings::{Supplement as Settings, SupplementError};
 
 use crate::descriptor::Descriptor;
 use crate::flows::cnp::{CnpBuilder, WayBack};
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Origin, Slot};
-use crate::program::Supplement as Settings;
 use agenda::Agenda;
 use serde::{Deserialize, Serialize};
 use states::FlowStates;

@@ -2,9 +2,9 @@
 //!
 //! As with LSCC, an entry is valid only while its note stands in the flow's first line.
 
+use super::settings::Supplement;
 use crate::congestion::notes::{SUPPLEMENT_MARKED, SUPPLEMENT_OWN, SUPPLEMENT_TOLD};
 use crate::flows::{Flows, Slot};
-use crate::program::Supplement;
 use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos, QueueId};
 

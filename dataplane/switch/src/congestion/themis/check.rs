@@ -1,11 +1,8 @@
-//! The slow queues of ports, and the check of THEMIS on a port and among them.
+//! The slow queues of ports, and their check.
 
-use super::settings::{SlowQueues, Slowing, Themis, ThemisError};
+use super::settings::{SlowQueues, Slowing, ThemisError};
 use crate::program::{PortSettings, QueueSettings, RateLimit};
-use units::{Bytes, Interval, Priority, PrioritySet, QueueId, QueueSet};
-
-/// The shortest interval of CNPs.
-const LEAST: Interval = Interval::from_micros(1);
+use units::{Bytes, Priority, PrioritySet, QueueId, QueueSet};
 
 impl PortSettings {
     /// Adds a slow queue for each of `priorities`, as [`Slowing`] of the long port wants it. It has the turn and the
@@ -24,44 +21,15 @@ impl PortSettings {
     }
 }
 
-impl Themis {
-    /// Checks THEMIS on `port`.
-    ///
-    /// # Errors
-    /// [`ThemisError`] for what is out of range or has no effect, and beside another scheme that answers the same marks.
-    pub fn validate(&self, port: &PortSettings) -> Result<(), ThemisError> {
-        let Self { cnp_interval, slowing, notifier } = *self;
-        if let Some(interval) = cnp_interval {
-            if interval < LEAST {
-                return Err(ThemisError::CnpInterval { interval, least: LEAST });
-            }
-            if port.lscc.is_some() {
-                return Err(ThemisError::BesideLscc);
-            }
-            if port.supplement.is_some_and(|it| it.threshold.is_some()) {
-                return Err(ThemisError::BesideSupplement);
-            }
-        }
-        match slowing {
-            None if cnp_interval.is_none() => return Err(ThemisError::Idle),
-            Some(_) if port.lossless().is_empty() => return Err(ThemisError::WithoutLossless),
-            Some(Slowing { hold: Interval::ZERO, .. }) => return Err(ThemisError::Hold),
-            Some(Slowing { limit: Bytes::ZERO, .. }) => return Err(ThemisError::Limit),
-            _ => {}
-        }
-        Ok(notifier.validate()?)
-    }
-}
-
 impl SlowQueues {
     /// Checks the slow queues of `port`.
     ///
     /// # Errors
-    /// [`ThemisError::BesideFarPorts`] where the queues of far ports would share its flows, and
+    /// [`ThemisError::QueuesChosen`] where the flow control of the port chooses the queues, and
     /// [`ThemisError::SlowQueue`] for one that is not there, or belongs elsewhere.
     pub fn validate(&self, port: &PortSettings) -> Result<(), ThemisError> {
-        if port.flow_control.chooses_queues() {
-            return Err(ThemisError::BesideFarPorts);
+        if let Some(remedy) = port.flow_control.chooses_queues() {
+            return Err(ThemisError::QueuesChosen { remedy });
         }
         for (priority, queue) in Priority::all().zip(self.queues) {
             let Some(queue) = queue else { continue };
@@ -73,17 +41,5 @@ impl SlowQueues {
             }
         }
         Ok(())
-    }
-}
-
-/// Checks THEMIS among the ports. Returns the port at fault.
-///
-/// # Errors
-/// [`ThemisError::SecondPort`] where two ports slow flows down.
-pub(crate) fn validate_together(ports: &[PortSettings]) -> Result<(), (&PortSettings, ThemisError)> {
-    let mut slowing = ports.iter().filter(|port| port.themis.is_some_and(|it| it.slowing.is_some()));
-    match (slowing.next(), slowing.next()) {
-        (Some(first), Some(second)) => Err((second, ThemisError::SecondPort { other: first.name.clone() })),
-        _ => Ok(()),
     }
 }

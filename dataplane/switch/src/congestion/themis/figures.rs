@@ -6,7 +6,7 @@ use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, SeriesKi
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "themis",
     view: "flows",
-    runs_on: |settings| settings.themis.is_some(),
+    runs_on: |settings| settings.notifiers.themis.is_some(),
     report: &[
         Section {
             name: "cnps",
@@ -84,5 +84,5 @@ pub(crate) static FIGURES: FigureList = FigureList {
 };
 
 fn themis(seen: Seen<'_>) -> Option<&ThemisCounters> {
-    seen.look.themis.as_ref()
+    seen.look.notifiers.themis.as_ref()
 }

@@ -24,7 +24,7 @@ mod settings;
 
 pub use settings::{SlowQueues, Slowing, Themis, ThemisError};
 
-pub(crate) use check::validate_together;
+pub(crate) use settings::validate_together;
 
 use super::lscc::Outgoing;
 use super::mark::set_ecn;

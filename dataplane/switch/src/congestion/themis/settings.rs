@@ -2,7 +2,7 @@
 
 use crate::program::{Notifier, NotifierError};
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Bytes, Interval, Priority, QueueId};
+use units::{BitRate, Bytes, Interval, Priority, PrioritySet, QueueId};
 
 /// THEMIS on the long port of a gateway ("THEMIS: Addressing Congestion-Induced Unfairness in Long-Haul RDMA
 /// Networks", ICNP 2025; its abstract and its public code, because the paper itself was not at hand).
@@ -63,25 +63,57 @@ pub enum ThemisError {
     #[error(transparent)]
     Notifier(#[from] NotifierError),
     #[error(
-        "LSCC and THEMIS would both answer a congestion mark of the same packet; set cnp_interval = \"none\" in THEMIS, or remove one of them"
-    )]
-    BesideLscc,
-    #[error(
-        "a sender could get two CNPs for one mark, because [port.supplement] notifies the same senders; set cnp_interval = \"none\" in THEMIS, or remove one of them"
-    )]
-    BesideSupplement,
-    #[error(
         "port {other} slows flows down already, and the slow queues of a gateway belong to one long port; set slow_rate = \"none\" on one of them"
     )]
     SecondPort { other: String },
     #[error(
-        "the flow control of this port chooses the queues of its frames, and slow queues would reorder their flows; choose another one, or set slow_rate = \"none\" in THEMIS"
+        "the flow control of this port chooses the queues of its frames, and slow queues would reorder their flows; set {remedy}, or slow_rate = \"none\" in THEMIS"
     )]
-    BesideFarPorts,
+    QueuesChosen { remedy: &'static str },
     #[error(
         "the slow queue {queue} of priority {priority} is not one of the port's additional queues, or has no rate limit"
     )]
     SlowQueue { queue: QueueId, priority: Priority },
+}
+
+/// The shortest interval of CNPs.
+const LEAST: Interval = Interval::from_micros(1);
+
+impl Themis {
+    /// Checks THEMIS on a port with these `lossless` priorities.
+    ///
+    /// # Errors
+    /// [`ThemisError`] for what is out of range or has no effect.
+    pub(crate) fn validate(&self, lossless: PrioritySet) -> Result<(), ThemisError> {
+        let Self { cnp_interval, slowing, notifier } = *self;
+        if let Some(interval) = cnp_interval.filter(|it| *it < LEAST) {
+            return Err(ThemisError::CnpInterval { interval, least: LEAST });
+        }
+        match slowing {
+            None if cnp_interval.is_none() => return Err(ThemisError::Idle),
+            Some(_) if lossless.is_empty() => return Err(ThemisError::WithoutLossless),
+            Some(Slowing { hold: Interval::ZERO, .. }) => return Err(ThemisError::Hold),
+            Some(Slowing { limit: Bytes::ZERO, .. }) => return Err(ThemisError::Limit),
+            _ => {}
+        }
+        Ok(notifier.validate()?)
+    }
+}
+
+/// Checks THEMIS among the ports that have it, each with its name. Returns the name of the port at fault.
+///
+/// # Errors
+/// [`ThemisError::SecondPort`] where two ports slow flows down.
+pub(crate) fn validate_together<'a>(
+    ports: impl Iterator<Item = (&'a str, Themis)>,
+) -> Result<(), (&'a str, ThemisError)> {
+    let mut slowing = ports.filter(|(_, it)| it.slowing.is_some());
+    match (slowing.next(), slowing.next()) {
+        (Some((first, _)), Some((second, _))) => {
+            Err((second, ThemisError::SecondPort { other: first.into() }))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

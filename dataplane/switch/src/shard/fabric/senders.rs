@@ -3,8 +3,7 @@
 use super::arrival::Arrival;
 use super::{Fabric, Handoff, SendersByPort};
 use crate::congestion::lscc::{Outgoing, RateAdvertiser};
-use crate::congestion::senders::{Passage, Refusal, Senders};
-use crate::congestion::themis::Lane;
+use crate::congestion::senders::{Lane, Passage, Refusal, Senders};
 use crate::descriptor::Descriptor;
 use crate::egress::EgressPort;
 use crate::flows::notifications::{Notification, Offer};
@@ -84,7 +83,9 @@ impl<F: Frame> Fabric<F> {
     /// Shows the schemes of `egress` a frame that goes out through it.
     #[inline(never)]
     pub(super) fn show_senders(&mut self, egress: PortId, arrival: Arrival, frame: &mut F) {
-        let Arrival { now, port, priority, length, descriptor, .. } = arrival;
+        let Arrival { now, port, queue, length, descriptor, .. } = arrival;
+        // By its queue: a copy of a flooded lossless frame is charged to another priority.
+        let priority = self.egress[egress.index()].gate.pauses.priority(queue);
         let limited = self.ingress[egress.index()].lossless().contains(priority);
         if let Some(senders) = &mut self.senders[egress.index()] {
             let outgoing = Outgoing { port, length: WireBytes::of_frame(length), limited };
@@ -146,7 +147,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Whether a scheme may hold up frames that come in through `port`.
     pub(super) fn may_hold_up(&self, port: PortId) -> bool {
-        self.senders[port.index()].as_ref().is_some_and(|it| it.themis.is_some())
+        self.senders[port.index()].as_ref().is_some_and(|it| it.may_slow())
     }
 
     /// The queue of a frame from the long link of `port` that may have to go slowly, and otherwise waits in the usual one of

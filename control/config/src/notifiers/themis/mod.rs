@@ -3,7 +3,8 @@
 pub(crate) mod keys;
 
 use keys::ThemisDecl;
-use switch::program::{NotifierError, PortSettings, Slowing, Themis, ThemisError};
+use switch::congestion::themis::{Slowing, Themis, ThemisError};
+use switch::program::{NotifierError, PortSettings};
 use units::BitRate;
 
 use crate::flow_control;
@@ -40,9 +41,9 @@ pub(crate) fn build(
 
 /// Adds the slow queues that THEMIS on one port wants at all others.
 pub(crate) fn add_slow_queues(ports: &mut [PortSettings]) {
-    let wanting = ports.iter().position(|port| port.themis.is_some_and(|it| it.slowing.is_some()));
+    let wanting = ports.iter().position(|port| port.notifiers.themis.is_some_and(|it| it.slowing.is_some()));
     let Some(wanting) = wanting else { return };
-    let Some(slowing) = ports[wanting].themis.and_then(|it| it.slowing) else { return };
+    let Some(slowing) = ports[wanting].notifiers.themis.and_then(|it| it.slowing) else { return };
     let priorities = ports[wanting].lossless();
     let others = ports.iter_mut().enumerate().filter(|(index, _)| *index != wanting);
     others.for_each(|(_, port)| port.add_slow_queues(priorities, &slowing));
@@ -66,17 +67,14 @@ pub(crate) fn in_force(themis: &Themis) -> ThemisDecl {
 /// The keys at fault, the likeliest first.
 pub(crate) const fn keys_at_fault(error: &ThemisError) -> &'static [&'static str] {
     match error {
-        ThemisError::Idle
-        | ThemisError::CnpInterval { .. }
-        | ThemisError::BesideLscc
-        | ThemisError::BesideSupplement => &["cnp_interval"],
+        ThemisError::Idle | ThemisError::CnpInterval { .. } => &["cnp_interval"],
         ThemisError::Hold => &["slow_hold"],
         ThemisError::Limit => &["slow_limit"],
         ThemisError::Notifier(NotifierError::Flows { .. }) => &["flows"],
         ThemisError::Notifier(NotifierError::Ageing) => &["ageing"],
         ThemisError::WithoutLossless
         | ThemisError::SecondPort { .. }
-        | ThemisError::BesideFarPorts
+        | ThemisError::QueuesChosen { .. }
         | ThemisError::SlowQueue { .. } => &["slow_rate"],
     }
 }

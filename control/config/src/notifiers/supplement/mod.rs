@@ -1,6 +1,6 @@
 //! Supplemental CNPs on a port, and thinning of CNPs: their keys, and what builds their settings.
 
-use switch::program::Supplement;
+use switch::congestion::supplement::Settings as Supplement;
 use units::{Bytes, Interval};
 
 use crate::keys::long_haul::{CnpDecl, SPANS};

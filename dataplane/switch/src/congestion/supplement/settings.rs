@@ -1,6 +1,6 @@
 //! The settings of supplemental CNPs and of thinning.
 
-use super::{Notifier, NotifierError};
+use crate::program::{Notifier, NotifierError};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Interval};
 
@@ -29,11 +29,6 @@ pub enum SupplementError {
     /// Neither part is on.
     #[error("without a threshold and without thinning there is nothing to do; state one of them")]
     Idle,
-    /// LSCC on the same port.
-    #[error(
-        "LSCC sends CNPs of its own, so a sender could get two; use far_cnp_interval of LSCC to thin CNPs"
-    )]
-    BesideLscc,
     /// A timer out of range.
     #[error("an increase timer of {given} is out of range; expected {least} to {most}")]
     IncreaseTimer {
@@ -71,7 +66,7 @@ impl SupplementError {
     /// The key at fault, if it is a single one.
     pub const fn key(&self) -> Option<&'static str> {
         match self {
-            Self::Idle | Self::BesideLscc => None,
+            Self::Idle => None,
             Self::IncreaseTimer { .. } => Some("increase_timer"),
             Self::MarkLasts { .. } => Some("mark_lasts"),
             Self::Thinning { .. } => Some("thinning"),
@@ -81,14 +76,15 @@ impl SupplementError {
 }
 
 impl Supplement {
-    /// Checks the settings of a port that has LSCC or not.
-    pub(super) fn validate(&self, beside_lscc: bool) -> Result<(), SupplementError> {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// [`SupplementError`] for what is out of range or has no effect.
+    pub(crate) fn validate(&self) -> Result<(), SupplementError> {
         const LEAST: Interval = Interval::from_micros(1);
         const MOST: Interval = Interval::from_secs(1);
         let Self { threshold, increase_timer, mark_lasts, thinning, notifier } = *self;
-        let refused = if beside_lscc {
-            SupplementError::BesideLscc
-        } else if threshold.is_none() && thinning.is_none() {
+        let refused = if threshold.is_none() && thinning.is_none() {
             SupplementError::Idle
         } else if increase_timer < LEAST || increase_timer > MOST {
             SupplementError::IncreaseTimer { given: increase_timer, least: LEAST, most: MOST }
@@ -122,7 +118,7 @@ mod tests {
     fn checked(change: impl FnOnce(&mut Supplement)) -> Result<(), SupplementError> {
         let mut settings = Supplement::PLAIN;
         change(&mut settings);
-        settings.validate(false)
+        settings.validate()
     }
 
     #[test]
@@ -132,7 +128,6 @@ mod tests {
         assert_eq!(checked(|_| ()), Ok(()));
         assert_eq!(checked(|it| (it.threshold, it.thinning) = (None, Some(micros(300)))), Ok(()));
         assert_eq!(checked(|it| it.threshold = None), Err(E::Idle));
-        assert_eq!(Supplement::PLAIN.validate(true), Err(E::BesideLscc));
         let (least, most) = (micros(1), Interval::from_secs(1));
         for given in [Interval(999), most + Interval(1)] {
             let refused = checked(|it| it.increase_timer = given);
