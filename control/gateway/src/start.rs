@@ -66,7 +66,7 @@ const WATCHED: Duration = Duration::from_millis(100);
 /// [`RunError`]: what keeps it from starting, or went wrong at the end.
 pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     // Without glibc there is nothing to limit.
-    let _ = ResidentMemory::in_one_arena();
+    let _ = ResidentMemory::returns_what_is_freed();
     let (sender, events) = channel();
     let privileges = Privileges::prepare(&gateway.runtime.process)?;
     let leftover = Leftover::default();
