@@ -2,12 +2,15 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ipnet::IpNet;
+use switch::congestion::supplement::Settings as Supplement;
 use switch::program::{
-    BufferSettings, DynamicThreshold, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold,
+    BufferSettings, DynamicThreshold, GroupSettings, LosslessGroup, Notifier, PortSettings, Settings,
+    Threshold,
 };
 use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
-use units::{BitRate, Bytes, PortId, Priority, PrioritySet};
+use units::{BitRate, Bytes, Interval, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
+use wire::ip::Dscp;
 
 use crate::{P3, P4, cost};
 
@@ -145,4 +148,24 @@ pub fn routed(count: u16) -> Settings {
         settings.ports[port.index()].addresses = networks.into_iter().flatten().collect();
     }
     settings
+}
+
+/// The time without a CNP after which a sender raises its rate.
+pub const INCREASE_TIMER: Interval = Interval::from_micros(300);
+
+/// Supplemental CNPs whose queue is always severely congested.
+pub fn supplement() -> Supplement {
+    Supplement {
+        threshold: Some(Bytes(0)),
+        increase_timer: INCREASE_TIMER,
+        mark_lasts: Interval::from_micros(700),
+        thinning: None,
+        notifier: Notifier {
+            flows: 1_024,
+            ageing: Interval::from_secs(10),
+            round_trip: Interval::from_micros(100),
+            cnp_dscp: Dscp::from_low_bits(48),
+            cnp_priority: Priority::from_low_bits(6),
+        },
+    }
 }

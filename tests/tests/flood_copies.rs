@@ -3,12 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use config::{HeadroomSum, HeadroomTerms, response_quanta};
+use conformance::long_haul::lscc;
 use conformance::settings::{alpha, bridged, group_of, host_mac};
 use conformance::{A, B, C, Flow, Network, P3, P4, Peer, TestFrame, Testbench};
 use proptest::prelude::*;
 use switch::program::{GroupSettings, Threshold};
 use switch::{DropReason, Frame};
-use units::{BitRate, Bytes, Distance, Interval, Nanos, PauseQuanta, PortId, Priority};
+use units::{BitRate, Bytes, Distance, Interval, Nanos, PauseQuanta, PortId, Priority, WireBytes};
 use wire::ethernet::MacAddress;
 
 /// The first lossy priority.
@@ -168,6 +169,22 @@ fn of_a_flooded_frame_one_copy_takes_headroom_and_the_others_are_best_effort() {
     assert_eq!((after[0].occupancy - before[0].occupancy).0, 2 * conformance::cost(1_000));
     let copies = bench.shard.ingress_counters(A).copies;
     assert_eq!((copies[P0.index()].frames, copies[P3.index()].frames), (2, 0));
+}
+
+#[test]
+fn a_copy_that_leaves_through_a_long_link_fills_its_pseudo_queue_like_the_frame_itself() {
+    let filled = |ports| {
+        let mut settings = bridged(ports);
+        let rate = settings.ports[B.index()].rate;
+        settings.ports[B.index()].lscc = Some(lscc(rate));
+        let mut bench = Testbench::new(settings);
+        bench.inject(A, [To::Unknown.frame(A, 1_000)]);
+        bench.run_dry();
+        bench.shard.lscc(B).unwrap().longest_pseudo_queue
+    };
+    // Through the last of two ports leaves the frame itself, through the second of three a copy.
+    assert_eq!(filled(2), filled(3));
+    assert_eq!(filled(3), WireBytes::of_frame(Bytes(1_000)));
 }
 
 #[test]

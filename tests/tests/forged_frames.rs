@@ -2,17 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use conformance::settings::{host_mac, two_ports};
+use conformance::settings::{host_mac, supplement, two_ports};
 use conformance::two_gateways::{ONE_WAY, slots, with_long_link};
 use conformance::{A, B, Connection, Flow, P1, P3, TestFrame, Testbench};
-use switch::congestion::supplement::Settings as Supplement;
 use switch::flow_control::cbfc::settings::{Cbfc, Counter};
 use switch::flow_control::port_grants::settings::PortGrants;
-use switch::program::{FlowControl, MarkAt, Notifier, Red, Settings};
-use units::{Bytes, Interval, Nanos, Priority, PrioritySet, WireBytes};
+use switch::program::{FlowControl, MarkAt, Red, Settings};
+use units::{Bytes, Interval, Nanos, PrioritySet, WireBytes};
 use wire::grants::slot::{Head, Kind};
 use wire::grants::{Message, behind, credit, far_port, slot};
-use wire::ip::{Dscp, Ecn};
+use wire::ip::Ecn;
 
 /// The time after which what a silent peer has said is over: a second, 10 ms and the round trip.
 const SILENT: Interval = Interval(1_010_000_000 + 2 * ONE_WAY.0 + 3_000);
@@ -198,24 +197,10 @@ fn one_forged_message_spares_a_neighbour_that_knows_no_grants_no_pause() {
     }
 }
 
-const TIMER: Interval = Interval::from_micros(300);
-
 /// Supplemental CNPs for what leaves through the long link, from a queue that marks beyond a few frames.
 fn supplemental(mut settings: Settings) -> Settings {
     let port = &mut settings.ports[B.index()];
-    port.notifiers.supplement = Some(Supplement {
-        threshold: Some(Bytes(0)),
-        increase_timer: TIMER,
-        mark_lasts: Interval::from_micros(700),
-        thinning: None,
-        notifier: Notifier {
-            flows: 1_024,
-            ageing: Interval::from_secs(10),
-            round_trip: Interval::from_micros(100),
-            cnp_dscp: Dscp::from_low_bits(48),
-            cnp_priority: Priority::from_low_bits(6),
-        },
-    });
+    port.notifiers.supplement = Some(supplement());
     let red = Red { kmin: Bytes(1), kmax: Bytes(4_000), pmax: 1.0, mark_at: MarkAt::Dequeue, adaptive: None };
     port.queues[P3.index()].red = Some(red);
     settings

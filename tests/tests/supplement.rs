@@ -1,37 +1,20 @@
 //! Supplemental CNPs and thinning, on whole frames: which marks count, to whom the CNPs go, and what a host can make of
 //! both that lies.
 
-use conformance::settings::{bridged, host_mac, two_ports};
+use conformance::settings::{INCREASE_TIMER as TIMER, bridged, host_mac, supplement, two_ports};
 use conformance::{A, B, Connection, Flow, P3, TestFrame, Testbench};
 use switch::Consumed;
 use switch::congestion::supplement::{Settings as Supplement, SupplementCounters};
-use switch::program::{MarkAt, Notifier, Red, Settings};
-use units::{BitRate, Bytes, Interval, PortId, Priority};
+use switch::program::{MarkAt, Red, Settings};
+use units::{BitRate, Bytes, Interval, PortId};
 use wire::ethernet::MacAddress;
-use wire::ip::{Dscp, Ecn};
+use wire::ip::Ecn;
 use wire::roce::bth;
 use wire::{ethernet, roce};
 
 /// Another port of the senders.
 const C: PortId = PortId(2);
-const TIMER: Interval = Interval::from_micros(300);
 const PAYLOAD: usize = 1_000;
-
-fn supplement() -> Supplement {
-    Supplement {
-        threshold: Some(Bytes(0)),
-        increase_timer: TIMER,
-        mark_lasts: Interval::from_micros(700),
-        thinning: None,
-        notifier: Notifier {
-            flows: 1_024,
-            ageing: Interval::from_secs(10),
-            round_trip: Interval::from_micros(100),
-            cnp_dscp: Dscp::from_low_bits(48),
-            cnp_priority: Priority::from_low_bits(6),
-        },
-    }
-}
 
 /// Senders behind A, receivers behind B.
 fn gateway(change: impl FnOnce(&mut Supplement)) -> Settings {

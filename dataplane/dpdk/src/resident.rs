@@ -37,7 +37,7 @@ impl ResidentMemory {
     /// Lets memory that is freed go back to the kernel, or be used again by any thread. It is called before the first thread
     /// starts, because one that has an arena keeps it. By default the C library gives each thread its own arena, and takes
     /// ever larger allocations from them once such a one was freed. What one thread makes and another drops then leaves holes
-    /// everywhere: a gateway with LSCC that was reloaded 150 times took 20 MB more, and so it takes 1 MB more.
+    /// everywhere, and a gateway with LSCC grows with each reload (`scripts/soak` would end with it).
     ///
     /// Returns whether the C library has these settings, as glibc does.
     pub fn returns_what_is_freed() -> bool {

@@ -3,6 +3,7 @@
 use switch::program::{LosslessGroup, PortSettings, Threshold};
 use units::{BitRate, Bytes, Interval, Priority, WireBytes};
 
+use super::step::{Quantity, Step};
 use crate::headroom::grouped;
 
 /// The first lossless group of a port; all are alike.
@@ -80,26 +81,32 @@ impl Sharing {
 }
 
 /// The parts of a pause.
+#[derive(Clone, Copy)]
 pub(crate) struct Longest {
     /// Bytes that must drain.
     pub drains: WireBytes,
     /// Time that passes in any case.
     pub waits: Interval,
-    /// How it is computed.
-    pub formula: String,
-    /// The numbers of the formula, up to the drain.
-    pub numbers: String,
-    /// Where the formula comes from.
-    pub source: &'static str,
 }
 
 impl Longest {
-    pub fn at(&self, drain: BitRate) -> Interval {
+    pub fn at(self, drain: BitRate) -> Interval {
         drain.serialization().time_of(self.drains) + self.waits
     }
 
+    /// The step of a plan that shows it for the long link.
+    pub fn of_long(
+        self,
+        drain: BitRate,
+        (formula, numbers): (String, String),
+        source: &'static str,
+    ) -> (Self, Step) {
+        let numbers = format!("{numbers} / {drain}");
+        (self, Step::new("pause_long", formula, numbers, Quantity::Time(self.at(drain)), source))
+    }
+
     /// The slowest whole multiple of a megabit with which it lasts less than `detection`.
-    pub fn drain_within(&self, detection: Interval, rate: BitRate) -> Option<BitRate> {
+    pub fn drain_within(self, detection: Interval, rate: BitRate) -> Option<BitRate> {
         let time = (detection - self.waits).0.checked_sub(1).filter(|time| *time > 0)?;
         let bits = (u128::from(self.drains.0) * 8_000_000_000).div_ceil(time.into());
         let wanted = BitRate::new(u64::try_from(bits).ok()?.next_multiple_of(1_000_000))?;
@@ -108,16 +115,14 @@ impl Longest {
 }
 
 /// From the full buffer down to XON.
-pub(crate) fn from_full_to_xon(port: &PortSettings, sharing: Sharing) -> Longest {
+pub(crate) fn from_full_to_xon(port: &PortSettings, sharing: Sharing, drain: BitRate) -> (Longest, Step) {
     let fall = Fall::of(port);
     let (formula, numbers) = sharing.shown("(XOFF + headroom - XON) x 84 / 80", &fall.numbers());
-    Longest {
-        drains: sharing.bytes(fall.bytes()),
-        waits: Interval::ZERO,
-        formula: format!("{formula} / drain"),
-        numbers,
-        source: "from the full buffer down to XON; frames of 60 B",
-    }
+    Longest { drains: sharing.bytes(fall.bytes()), waits: Interval::ZERO }.of_long(
+        drain,
+        (format!("{formula} / drain"), numbers),
+        "from the full buffer down to XON; frames of 60 B",
+    )
 }
 
 /// The most that a group of `port` holds.

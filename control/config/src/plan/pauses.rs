@@ -65,7 +65,7 @@ impl Pauses {
         let drain = built.request.slowest_drain();
         let unlimited = unlimited(&built.request);
         let (long, long_step) = of_long(built, drain);
-        let (local, local_step) = of_local(built, &long, drain);
+        let (local, local_step) = of_local(built, long, drain);
         let (at_long, at_local) = (long.at(drain), local.at(drain));
         let default = Step::new(
             "drain",
@@ -87,7 +87,7 @@ impl Pauses {
             .flatten()
             .collect(),
         };
-        let neighbours = neighbours(built, [&local, &long], drain, unlimited);
+        let neighbours = neighbours(built, [local, long], drain, unlimited);
         Self { part, long: at_long, local: at_local, unlimited, neighbours }
     }
 }
@@ -118,19 +118,11 @@ fn visit(built: &Built) -> Option<Step> {
 fn of_long(built: &Built, drain: BitRate) -> (Longest, Step) {
     let (port, _) = built.long();
     let sharing = Sharing::of(built.request.count(), built.local().0);
-    let longest = built.request.scheme.planned().longest_pause(port, sharing);
-    let step = Step::new(
-        "pause_long",
-        longest.formula.clone(),
-        format!("{} / {drain}", longest.numbers),
-        Quantity::Time(longest.at(drain)),
-        longest.source,
-    );
-    (longest, step)
+    built.request.scheme.planned().longest_pause(port, sharing, drain)
 }
 
 /// The longest pause toward the data center: the far end pauses the long link, and then the queue to it drains.
-fn of_local(built: &Built, long: &Longest, drain: BitRate) -> (Longest, Step) {
+fn of_local(built: &Built, long: Longest, drain: BitRate) -> (Longest, Step) {
     let scheme = built.request.scheme.planned();
     // The highest priority shares the drain with no other where grants are dealt out from it down.
     let sharing = if scheme.is_strict() { 1 } else { built.request.count() };
@@ -148,26 +140,20 @@ fn of_local(built: &Built, long: &Longest, drain: BitRate) -> (Longest, Step) {
         )
     };
     let source = "while the far end pauses, dc0 fills";
-    let longest = Longest {
-        drains: long.drains + own,
-        waits: long.waits,
-        formula: formula.clone(),
-        numbers: numbers.clone(),
-        source,
-    };
+    let longest = Longest { drains: long.drains + own, ..long };
     let step = Step::new("pause_local", formula, numbers, Quantity::Time(longest.at(drain)), source);
     (longest, step)
 }
 
 fn neighbours(
     built: &Built,
-    [local, long]: [&Longest; 2],
+    [local, long]: [Longest; 2],
     drain: BitRate,
     unlimited: PrioritySet,
 ) -> Vec<Neighbour> {
     let [at_local, at_long] = [PortId(0), PortId(1)];
     let rate = built.request.rate;
-    let judged = |longest: &Longest, detection: Interval| match longest.at(drain) < detection {
+    let judged = |longest: Longest, detection: Interval| match longest.at(drain) < detection {
         true => Verdict::Calm,
         false => Verdict::Trips { drain: longest.drain_within(detection, rate) },
     };

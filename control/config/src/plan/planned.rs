@@ -1,7 +1,7 @@
 //! What a plan asks of the scheme on the long link. Each scheme answers in its folder.
 
 use switch::program::PortSettings;
-use units::{Bytes, Interval, WireBytes};
+use units::{BitRate, Bytes, Interval, WireBytes};
 use wire::ethernet::{HEADER_LEN, MIN_FRAME_LEN};
 
 use super::longest::{Longest, Sharing, from_full_to_xon};
@@ -45,9 +45,9 @@ pub(crate) trait Planned: Sync {
         true
     }
 
-    /// The longest pause of the long link while priorities share the drain.
-    fn longest_pause(&self, port: &PortSettings, sharing: Sharing) -> Longest {
-        from_full_to_xon(port, sharing)
+    /// The longest pause of the long link while priorities share the drain, and the step that shows it.
+    fn longest_pause(&self, port: &PortSettings, sharing: Sharing, drain: BitRate) -> (Longest, Step) {
+        from_full_to_xon(port, sharing, drain)
     }
 
     /// How much longer a pause lasts than what it stands for, where it does.

@@ -1,7 +1,7 @@
 //! What a plan asks of Bifrost, and of the schemes that send their grants over the same slots.
 
 use switch::program::{Bifrost, FlowControl, PortSettings};
-use units::{Interval, WireBytes};
+use units::{BitRate, Interval, WireBytes};
 
 use super::{most_held, overrun};
 use crate::headroom::grouped;
@@ -54,16 +54,15 @@ impl Planned for Slots {
         self.is_strict
     }
 
-    fn longest_pause(&self, port: &PortSettings, _: Sharing) -> Longest {
+    fn longest_pause(&self, port: &PortSettings, _: Sharing, drain: BitRate) -> (Longest, Step) {
         let Bifrost { slot, holdover, .. } = *slots(port);
         let leaked = overrun(slots(port), port);
-        Longest {
-            drains: leaked,
-            waits: slot + holdover,
-            formula: "T + holdover + 8 leaked / drain".into(),
-            numbers: format!("{slot} + {holdover} + 8 x {}", grouped(leaked.0)),
-            source: "while frames leave, each slot grants what they left",
-        }
+        let numbers = format!("{slot} + {holdover} + 8 x {}", grouped(leaked.0));
+        Longest { drains: leaked, waits: slot + holdover }.of_long(
+            drain,
+            ("T + holdover + 8 leaked / drain".into(), numbers),
+            "while frames leave, each slot grants what they left",
+        )
     }
 
     fn holdover(&self, port: &PortSettings) -> Option<Step> {

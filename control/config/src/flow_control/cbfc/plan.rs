@@ -2,7 +2,7 @@
 
 use switch::flow_control::cbfc::settings::Cbfc;
 use switch::program::PortSettings;
-use units::{Cells, Interval, WireBytes};
+use units::{BitRate, Cells, Interval, WireBytes};
 use wire::grants::credit;
 
 use crate::headroom::grouped;
@@ -33,16 +33,14 @@ impl Planned for Credits {
         false
     }
 
-    fn longest_pause(&self, port: &PortSettings, sharing: Sharing) -> Longest {
+    fn longest_pause(&self, port: &PortSettings, sharing: Sharing, drain: BitRate) -> (Longest, Step) {
         let (frame, interval) = (WireBytes::of_frame(port.max_frame), credits(port).interval);
         let (formula, numbers) = sharing.shown("frame", &grouped(frame.0));
-        Longest {
-            drains: sharing.bytes(frame),
-            waits: interval,
-            formula: format!("interval + {formula} / drain"),
-            numbers: format!("{interval} + {numbers}"),
-            source: "without credits, not by pause frames",
-        }
+        Longest { drains: sharing.bytes(frame), waits: interval }.of_long(
+            drain,
+            (format!("interval + {formula} / drain"), format!("{interval} + {numbers}")),
+            "without credits, not by pause frames",
+        )
     }
 
     fn never_reaches(&self, figure: Unreached) -> Option<&'static str> {

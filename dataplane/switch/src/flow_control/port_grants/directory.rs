@@ -317,28 +317,17 @@ impl Directory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow_control::bifrost::settings::{Bifrost, VirtualIncoming};
     use crate::flow_control::port_grants::settings::PortGrants;
     use core::net::Ipv4Addr;
-    use core::num::NonZeroU32;
     use proptest::prelude::*;
     use std::collections::VecDeque;
-    use units::{Interval, PrioritySet, WireBytes};
+    use units::PrioritySet;
 
     const P3: Priority = Priority::from_low_bits(3);
     const NONE: QueueSet = QueueSet::EMPTY;
 
     fn directory() -> Directory {
-        let slots = Bifrost {
-            buffer: WireBytes(0),
-            slot: Interval(1),
-            round_trip: Interval(1),
-            check_every: NonZeroU32::MIN,
-            virtual_incoming: VirtualIncoming::Counter,
-            holdover: Interval::ZERO,
-            lateness: Interval::ZERO,
-        };
-        let settings = PortGrants { slots, far_ports: 14 };
+        let settings = PortGrants::without_slots(14);
         let lossless = PrioritySet::EMPTY.with(P3);
         let queues = Priority::all().chain(settings.queues(lossless));
         Directory::new(Layout::new(&settings, lossless, queues), HashKey::from(7))

@@ -32,12 +32,10 @@ fn reached(routes: &RouteSettings) -> BTreeMap<IpNet, BTreeSet<PortId>> {
 mod tests {
     use super::*;
     use crate::flow_control::FlowControl;
-    use crate::flow_control::bifrost::settings::{Bifrost, VirtualIncoming};
     use crate::flow_control::port_grants::settings::PortGrants;
     use crate::program::{BridgeSettings, BufferSettings, Neighbour, PortSettings, Route};
     use core::net::{IpAddr, Ipv4Addr};
-    use core::num::NonZeroU32;
-    use units::{BitRate, Bytes, Interval, WireBytes};
+    use units::{BitRate, Bytes};
     use wire::ethernet::MacAddress;
     use wire::grants::behind::PER_PAGE;
 
@@ -45,15 +43,6 @@ mod tests {
 
     /// A gateway with this many ports, the first of which is long, and a neighbour 10.0.0.n behind port n.
     fn settings(ports: u16, far_ports: u8, routes: &[(&str, &[u8])]) -> Settings {
-        let slots = Bifrost {
-            buffer: WireBytes(0),
-            slot: Interval(1),
-            round_trip: Interval(1),
-            check_every: NonZeroU32::MIN,
-            virtual_incoming: VirtualIncoming::Counter,
-            holdover: Interval::ZERO,
-            lateness: Interval::ZERO,
-        };
         let mac = MacAddress([2, 0, 0, 0, 0, 1]);
         let port = |number: u16| {
             let rate = BitRate::gigabits(u64::from(number) + 1);
@@ -71,7 +60,7 @@ mod tests {
         };
         let pool = Bytes(0);
         let mut ports: Vec<_> = (0..ports).map(port).collect();
-        ports[0].flow_control = FlowControl::PortGrants(PortGrants { slots, far_ports });
+        ports[0].flow_control = FlowControl::PortGrants(PortGrants::without_slots(far_ports));
         let buffer = BufferSettings { shared: pool, headroom: pool, egress_lossy: pool, packing: None };
         Settings { ports, buffer, forwarding: ForwardingSettings::Route(routes), seed: 0 }
     }

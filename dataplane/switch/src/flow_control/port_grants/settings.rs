@@ -81,13 +81,12 @@ impl Layout {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::flow_control::bifrost::settings::VirtualIncoming;
-    use core::num::NonZeroU32;
-    use units::{Interval, WireBytes};
-
-    fn settings(far_ports: u8) -> PortGrants {
+impl PortGrants {
+    /// Settings for tests of queues and routes, which look at no slot.
+    pub(super) fn without_slots(far_ports: u8) -> Self {
+        use crate::flow_control::bifrost::settings::VirtualIncoming;
+        use core::num::NonZeroU32;
+        use units::{Interval, WireBytes};
         let slots = Bifrost {
             buffer: WireBytes(0),
             slot: Interval(1),
@@ -97,12 +96,22 @@ mod tests {
             holdover: Interval::ZERO,
             lateness: Interval::ZERO,
         };
-        PortGrants { slots, far_ports }
+        Self { slots, far_ports }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     fn layout(far_ports: u8, lossless: PrioritySet, missing: usize) -> Layout {
-        let queues: Vec<_> = Priority::all().chain(settings(far_ports).queues(lossless)).collect();
-        Layout::new(&settings(far_ports), lossless, queues[..queues.len() - missing].iter().copied())
+        let queues: Vec<_> =
+            Priority::all().chain(PortGrants::without_slots(far_ports).queues(lossless)).collect();
+        Layout::new(
+            &PortGrants::without_slots(far_ports),
+            lossless,
+            queues[..queues.len() - missing].iter().copied(),
+        )
     }
 
     #[test]
