@@ -8,7 +8,7 @@ use switch::program::{
     BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PortSettings,
     QueueSettings, Red, Scheduling, Threshold,
 };
-use switch::{ControlFrame, ForwardingSettings, Frame, Links, Program, Settings, Shard, Transmitter};
+use switch::{ForwardingSettings, Frame, Links, Program, Settings, Shard, Transmitter};
 use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
 
@@ -30,11 +30,7 @@ impl Transmitter<BenchFrame> for Recycler {
         self.frames.push(frame);
     }
 
-    fn control(&mut self, _start: Nanos, _frame: &ControlFrame) {
-        self.control += 1;
-    }
-
-    fn announcement(&mut self, _start: Nanos, _frame: &[u8]) {
+    fn control(&mut self, _start: Nanos, _frame: &[u8]) {
         self.control += 1;
     }
 }

@@ -4,7 +4,7 @@ use crate::conservation::assert_conserved;
 use crate::frame::TestFrame;
 use std::sync::Arc;
 use switch::program::Settings;
-use switch::{ControlFrame, DropReason, Links, Program, SchemeReport, Shard, Transmitter, Volume};
+use switch::{DropReason, Links, Program, SchemeReport, Shard, Transmitter, Volume};
 use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::{mac_control, pause};
@@ -60,12 +60,7 @@ impl Transmitter<TestFrame> for Recorder<'_> {
         self.sent.push(Sent { start, frame, control: false });
     }
 
-    fn control(&mut self, start: Nanos, frame: &ControlFrame) {
-        let frame = TestFrame::new(frame.bytes().to_vec());
-        self.sent.push(Sent { start, frame, control: true });
-    }
-
-    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
+    fn control(&mut self, start: Nanos, frame: &[u8]) {
         self.sent.push(Sent { start, frame: TestFrame::new(frame.to_vec()), control: true });
     }
 }

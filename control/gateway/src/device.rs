@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dpdk::{BURST, Mbuf, Pool, RxQueue, TxQueue};
+use switch::Frame;
 use switch::receive_ring::mark;
-use switch::{ControlFrame, Frame};
 use wire::ethernet::{EtherType, View};
 use worker::{Device, DeviceCounters, ReceiveRing};
 
@@ -152,11 +152,7 @@ impl Device for WireDevice {
         self.waiting.push(frame);
     }
 
-    fn transmit_control(&mut self, frame: &ControlFrame) {
-        self.urge(frame.bytes());
-    }
-
-    fn transmit_announcement(&mut self, frame: &[u8]) {
+    fn transmit_control(&mut self, frame: &[u8]) {
         self.urge(frame);
     }
 
@@ -214,10 +210,13 @@ mod tests {
         let Opened { rx, tx, port: _data, .. } = open("net_ring_data");
         let Opened { tx: stuck, port: _stuck, .. } = open("net_ring_stuck");
         let mut device = WireDevice::new(rx, tx, Some(stuck), pool.clone(), Supply::new(pool, 0));
-        let queue = device.control_queue();
+        let (queue, mut pause) = (device.control_queue(), [0; 60]);
+        let all = PrioritySet::EMPTY.with(Priority::from_low_bits(3));
+        let xoff = pfc::Frame::uniform(MacAddress([2, 0, 0, 0, 0, 1]), all, PauseQuanta::MAX);
+        xoff.emit(&mut pause).unwrap();
         let mut received = Vec::new();
         let send = |device: &mut WireDevice, received: &mut Vec<Mbuf>| {
-            device.transmit_control(&pause());
+            device.transmit_control(&pause);
             device.flush();
             device.receive(received);
         };
@@ -229,13 +228,5 @@ mod tests {
         send(&mut device, &mut received);
         assert!(!received.is_empty() && received.iter().all(is_mac_control));
         assert!(!queue.refuses());
-    }
-
-    fn pause() -> ControlFrame {
-        let mut frame = ControlFrame::zeroed(60);
-        let all = PrioritySet::EMPTY.with(Priority::from_low_bits(3));
-        let pause = pfc::Frame::uniform(MacAddress([2, 0, 0, 0, 0, 1]), all, PauseQuanta::MAX);
-        pause.emit(frame.bytes_mut()).unwrap();
-        frame
     }
 }

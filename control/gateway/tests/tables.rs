@@ -6,7 +6,7 @@
 use core::ops::Range;
 use gateway::ResidentMemory;
 use std::fs;
-use switch::{ControlFrame, Links, PortInspection, Shard, Transmitter};
+use switch::{Links, PortInspection, Shard, Transmitter};
 use units::{Interval, Nanos, PortId};
 
 #[global_allocator]
@@ -72,9 +72,7 @@ impl Transmitter<Vec<u8>> for Out {
         self.0.push(frame);
     }
 
-    fn control(&mut self, _start: Nanos, _frame: &ControlFrame) {}
-
-    fn announcement(&mut self, _start: Nanos, _frame: &[u8]) {}
+    fn control(&mut self, _start: Nanos, _frame: &[u8]) {}
 }
 
 impl Links<Vec<u8>> for Out {

@@ -3,7 +3,7 @@
 use crate::capture::{CaptureError, CaptureSink, CaptureWriter};
 use crate::frame::OwnedFrame;
 use std::fs::File;
-use switch::{ControlFrame, Frame, Links, Transmitter, Volume};
+use switch::{Frame, Links, Transmitter, Volume};
 use units::{Bytes, Nanos, PortId};
 
 /// An optional capture per port with everything that the gateway sends there, including control frames, in
@@ -127,12 +127,7 @@ impl<W: CaptureSink> Transmitter<OwnedFrame> for Output<W> {
         self.write(start, frame.headers(), frame.length());
     }
 
-    fn control(&mut self, start: Nanos, frame: &ControlFrame) {
-        self.control.count(frame.length());
-        self.write(start, frame.bytes(), frame.length());
-    }
-
-    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
+    fn control(&mut self, start: Nanos, frame: &[u8]) {
         let length = Bytes(frame.len() as u64);
         self.control.count(length);
         self.write(start, frame, length);

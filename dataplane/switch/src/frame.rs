@@ -76,6 +76,13 @@ impl ControlFrame {
         Self { bytes: [0; Self::CAPACITY], length }
     }
 
+    /// A copy of `frame`, without FCS; `None` if it is longer than [`ControlFrame::CAPACITY`].
+    pub fn copy_of(frame: &[u8]) -> Option<Self> {
+        let mut bytes = [0; Self::CAPACITY];
+        bytes.get_mut(..frame.len())?.copy_from_slice(frame);
+        Some(Self { bytes, length: frame.len() as u8 })
+    }
+
     /// The frame without FCS.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
@@ -118,13 +125,10 @@ pub trait Transmitter<F> {
     /// Takes a data frame whose first bit is on the wire at `start`.
     fn frame(&mut self, start: Nanos, frame: F);
 
-    /// Takes a control frame whose first bit is on the wire at `start`. Control frames come from a pool of their
-    /// own and are always taken.
-    fn control(&mut self, start: Nanos, frame: &ControlFrame);
-
-    /// Takes an announcement of the port whose first bit is on the wire at `start`. It is longer than control frames, 384
-    /// bytes at most, leaves once a second at most, and is always taken.
-    fn announcement(&mut self, start: Nanos, frame: &[u8]);
+    /// Takes a control frame, without FCS, whose first bit is on the wire at `start`. Control frames have a pool of their
+    /// own and are always taken. One is longer than [`ControlFrame::CAPACITY`] only if it is an LLDPDU: that has 384 bytes at
+    /// most, and leaves once a second at most.
+    fn control(&mut self, start: Nanos, frame: &[u8]);
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub mod program;
 mod queue;
 mod reason;
 pub mod receive_ring;
+mod service;
 mod shard;
 mod source;
 mod sync;

@@ -1,6 +1,6 @@
 //! The interface of a worker to a port's hardware.
 
-use switch::{ControlFrame, Frame};
+use switch::Frame;
 
 /// The receive and transmit side of one port, owned by one worker.
 pub trait Device {
@@ -18,10 +18,7 @@ pub trait Device {
     fn transmit(&mut self, frame: Self::Frame);
 
     /// Queues a control frame to send, ahead of all waiting data. If there is no buffer, it counts as lost.
-    fn transmit_control(&mut self, frame: &ControlFrame);
-
-    /// Queues an announcement, which is longer than a control frame, as one of these.
-    fn transmit_announcement(&mut self, frame: &[u8]);
+    fn transmit_control(&mut self, frame: &[u8]);
 
     /// Hands as many waiting frames to the hardware as it takes. Called in every turn while the link is up,
     /// mostly with nothing waiting.

@@ -18,8 +18,7 @@ use loom::thread;
 use std::sync::Arc;
 use switch::program::{BufferSettings, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold};
 use switch::{
-    ControlFrame, Event, ForwardingSettings, Frame, Happening, Ledger, Program, Shard, ShardId, Successor,
-    Transmitter,
+    Event, ForwardingSettings, Frame, Happening, Ledger, Program, Shard, ShardId, Successor, Transmitter,
 };
 use units::{BitRate, Bytes, Cells, Interval, Nanos, PortId, Priority};
 use wire::ethernet::MacAddress;
@@ -222,9 +221,7 @@ impl Transmitter<TestFrame> for Link {
         self.left.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn control(&mut self, _: Nanos, _: &ControlFrame) {}
-
-    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
+    fn control(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 /// The core of port A: admits `frames` frames one by one, then inspects its group.
@@ -338,9 +335,7 @@ impl Device for Silence {
 
     fn transmit(&mut self, _: TestFrame) {}
 
-    fn transmit_control(&mut self, _: &ControlFrame) {}
-
-    fn transmit_announcement(&mut self, _: &[u8]) {}
+    fn transmit_control(&mut self, _: &[u8]) {}
 
     fn flush(&mut self) {}
 

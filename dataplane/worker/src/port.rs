@@ -4,7 +4,7 @@ use crate::capture::Tapped;
 use crate::{DelayLine, Device, Tap};
 use core::ops::{Deref, DerefMut};
 use switch::receive_ring::RingWatch;
-use switch::{ControlFrame, Frame, Links, Shard, Transmitter, Volume};
+use switch::{Frame, Links, Shard, Transmitter, Volume};
 use units::{Nanos, PortId};
 use wire::ethernet::{EtherType, View};
 use wire::{grants, ptp};
@@ -219,13 +219,8 @@ impl<D: Device> Transmitter<D::Frame> for Outlet<'_, D> {
         self.device.transmit(frame);
     }
 
-    fn control(&mut self, _start: Nanos, frame: &ControlFrame) {
+    fn control(&mut self, _start: Nanos, frame: &[u8]) {
         self.used = true;
         self.device.transmit_control(frame);
-    }
-
-    fn announcement(&mut self, _start: Nanos, frame: &[u8]) {
-        self.used = true;
-        self.device.transmit_announcement(frame);
     }
 }

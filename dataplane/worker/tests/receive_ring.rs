@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use switch::program::Threshold;
 use switch::receive_ring::{RingRoom, mark};
-use switch::{ControlFrame, DropReason, PauseCause, Program, Settings, Shard};
+use switch::{DropReason, PauseCause, Program, Settings, Shard};
 use units::{BitRate, Bytes, Cells, Interval, Nanos, PauseQuanta, PortId, Priority, WireBytes};
 use wire::mac_control::Message;
 use worker::{BURST, Device, DeviceCounters, Exchange, Monitor, ReceiveRing, Worker, mailbox};
@@ -134,8 +134,8 @@ impl Device for RingDevice {
         self.sent.lock().unwrap()[priority.index()] += 1;
     }
 
-    fn transmit_control(&mut self, frame: &ControlFrame) {
-        let Ok(Message::Pfc(view)) = Message::parse(&frame.bytes()[14..]) else { return };
+    fn transmit_control(&mut self, frame: &[u8]) {
+        let Ok(Message::Pfc(view)) = Message::parse(&frame[14..]) else { return };
         let Some(time) = view.time(P3) else { return };
         let wire = &mut *self.wire.lock().unwrap();
         let now = worker::Clock::now(&mut self.clock);
@@ -143,8 +143,6 @@ impl Device for RingDevice {
         let counter = if time > PauseQuanta::ZERO { &mut wire.xoffs } else { &mut wire.xons };
         *counter += 1;
     }
-
-    fn transmit_announcement(&mut self, _: &[u8]) {}
 
     fn flush(&mut self) {
         self.waiting = 0;

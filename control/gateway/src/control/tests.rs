@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
-use switch::{ControlFrame, Shard, ShardId};
+use switch::{Shard, ShardId};
 use telemetry::{HardwareReport, Period, WireDevice};
 use worker::{
     Device, DeviceCounters, EventInlet, Exchange, Monitor, MonotonicClock, ReceiveRing, Worker, mailbox,
@@ -67,13 +67,11 @@ impl Device for TestDevice {
         self.sent += 1;
     }
 
-    fn transmit_control(&mut self, frame: &ControlFrame) {
+    fn transmit_control(&mut self, frame: &[u8]) {
         if let Some(link) = &mut self.link {
-            link.carry(frame.bytes());
+            link.carry(frame);
         }
     }
-
-    fn transmit_announcement(&mut self, _frame: &[u8]) {}
 
     fn flush(&mut self) {}
 

@@ -7,7 +7,7 @@ use config::Gateway;
 use core::net::Ipv4Addr;
 use replay::{FramePool, OwnedFrame};
 use std::path::{Path, PathBuf};
-use switch::{ControlFrame, PoolReport, Shard, Transmitter};
+use switch::{PoolReport, Shard, Transmitter};
 use telemetry::{
     CoveredDelayReport, HardwareReport, MemoryReport, NegotiatedReport, Observation, ObservedPort,
     ObservedWorker, Passage, PfcPassage, ReloadsReport, Snapshot, WireDevice,
@@ -98,15 +98,12 @@ impl Transmitter<OwnedFrame> for Wire {
 
     fn frame(&mut self, _: Nanos, _: OwnedFrame) {}
 
-    fn control(&mut self, _: Nanos, frame: &ControlFrame) {
-        let content =
-            Received::parse(&frame.bytes()[14..]).map(|received| received.message.message().content);
+    fn control(&mut self, _: Nanos, frame: &[u8]) {
+        let content = Received::parse(&frame[14..]).map(|received| received.message.message().content);
         if let Ok(Content::Challenge { nonce }) = content {
             self.0 = Some(nonce);
         }
     }
-
-    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 /// A path in this crate.
@@ -312,10 +309,8 @@ impl Transmitter<OwnedFrame> for Answers {
 
     fn frame(&mut self, _: Nanos, _: OwnedFrame) {}
 
-    fn control(&mut self, _: Nanos, frame: &ControlFrame) {
-        let Ok(Ptp::PeerDelay(Message { source: requester, sequence, .. })) =
-            Ptp::parse(&frame.bytes()[14..])
-        else {
+    fn control(&mut self, _: Nanos, frame: &[u8]) {
+        let Ok(Ptp::PeerDelay(Message { source: requester, sequence, .. })) = Ptp::parse(&frame[14..]) else {
             return;
         };
         let at = Timestamp { seconds: 7, nanoseconds: 0 };
@@ -326,8 +321,6 @@ impl Transmitter<OwnedFrame> for Answers {
             self.0.push(bytes);
         }
     }
-
-    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 /// A gateway whose port lh0 has measured its link.

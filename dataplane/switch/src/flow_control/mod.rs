@@ -27,9 +27,10 @@ pub(crate) use look::Look;
 pub(crate) use sender::{Directive, PauseSender, PauseTimes};
 pub use sender::{PauseCause, PausesSent};
 pub use sequence::Sequence;
-pub(crate) use upstream::{Outgoing, Upstream, UpstreamCounters};
+pub(crate) use upstream::{Upstream, UpstreamCounters};
 
 use crate::hash::HashKey;
+use crate::service::{FrameRoom, Outgoing, Service};
 use bifrost::{Bifrost, BifrostReport};
 use bifrostx::{BifrostX, BifrostXReport};
 use capfc::{CaPfc, CaPfcReport};
@@ -42,6 +43,7 @@ use relay::{Relay, RelayReport};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{BitRate, Nanos, PortId};
+use wire::ethernet::MacAddress;
 use wire::grants::Message;
 
 /// The flow control of one port.
@@ -199,7 +201,7 @@ impl Scheme {
 
     /// Whether a message to the peer waits for the link.
     #[inline]
-    pub fn has_message(&self) -> bool {
+    fn has_message(&self) -> bool {
         match self {
             Self::BifrostX(bifrost) => bifrost.has_message(),
             Self::Cbfc(credits) => credits.has_message(),
@@ -209,7 +211,7 @@ impl Scheme {
     }
 
     /// Takes the message that waits for the link.
-    pub fn take_message(&mut self, outgoing: &Outgoing) -> Option<Message> {
+    fn take_message(&mut self, outgoing: &Outgoing) -> Option<Message> {
         match self {
             Self::BifrostX(bifrost) => bifrost.take_message().map(Message::Slot),
             Self::Cbfc(credits) => credits.take_message(outgoing.sent).map(Message::Credit),
@@ -240,6 +242,26 @@ impl Scheme {
             (Self::PortGrants(it), _) => SchemeReport::PortGrants(it.report(Default::default())),
         }
     }
+}
+
+/// Its messages wait for the link alone.
+impl Service for Scheme {
+    #[inline]
+    fn frame_due(&self) -> Nanos {
+        if self.has_message() { Nanos::ZERO } else { Nanos::NEVER }
+    }
+
+    fn next_frame(
+        &mut self,
+        _: Nanos,
+        source: MacAddress,
+        outgoing: &Outgoing,
+        frame: &mut FrameRoom,
+    ) -> Option<usize> {
+        self.take_message(outgoing)?.emit(source, frame).ok()
+    }
+
+    fn sent(&mut self, _: Nanos) {}
 }
 
 /// The report of the flow control of one port, as plain data.

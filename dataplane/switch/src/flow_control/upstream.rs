@@ -3,20 +3,10 @@
 use super::choice::FlowControl;
 use super::sequence::Sequence;
 use super::{bifrostx, cbfc, port_grants};
+use crate::service::Outgoing;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Nanos, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
 use wire::grants::Message;
-
-/// The egress half of a port as its scheme may see it, on the wire, by priority.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Outgoing {
-    /// Bytes that wait.
-    pub waiting: [WireBytes; Priority::COUNT],
-    /// All bytes sent so far.
-    pub sent: [WireBytes; Priority::COUNT],
-    /// Frames that wait in the first queue of each priority.
-    pub in_first: [u64; Priority::COUNT],
-}
 
 /// The upstream side of one port: what limits it beside pauses. It is a part of the port's gate.
 #[derive(Debug, Serialize, Deserialize)]

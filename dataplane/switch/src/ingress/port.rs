@@ -7,8 +7,11 @@ use crate::congestion::lscc::RateAdvertiser;
 use crate::flow_control::{Directive, Look, PauseCause, PauseSender, Scheme, threshold};
 use crate::forwarding::BounceCounters;
 use crate::ledger::{Ledger, Load, Volume};
+use crate::link_agent::Agent;
+use crate::link_delay::Meter;
 use crate::program::{PortSettings, Program};
 use crate::reason::{Consumed, DropReason, PerReason};
+use crate::service::Service;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Cells, Nanos, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
@@ -42,6 +45,9 @@ pub(crate) struct IngressPort {
     pub pauses: PauseSender,
     lossless: PrioritySet,
     pub advertiser: Option<RateAdvertiser>,
+    /// The measurement of its link.
+    pub meter: Option<Box<Meter>>,
+    pub agent: Option<Box<Agent>>,
     pub counters: IngressCounters,
     pub bounces: BounceCounters,
     pub hidden: HiddenCounters,
@@ -84,6 +90,8 @@ impl IngressPort {
                 .lscc
                 .as_ref()
                 .map(|lscc| RateAdvertiser::at_rest(id, lscc, program.settings().seed)),
+            meter: settings.link_delay.map(|it| Box::new(Meter::new(it, settings.mac))),
+            agent: settings.link_agent.as_ref().map(|it| Box::new(Agent::new(it))),
             counters,
             bounces: BounceCounters::default(),
             hidden: HiddenCounters::default(),
@@ -121,6 +129,14 @@ impl IngressPort {
         if restarts || advertises_anew {
             self.wake(now);
         }
+        match (settings.link_delay, &mut self.meter) {
+            (Some(it), Some(meter)) => meter.configure(it, settings.mac),
+            (it, meter) => *meter = it.map(|it| Box::new(Meter::new(it, settings.mac))),
+        }
+        match (&settings.link_agent, &mut self.agent) {
+            (Some(it), Some(agent)) => agent.configure(it),
+            (it, agent) => *agent = it.as_ref().map(|it| Box::new(Agent::new(it))),
+        }
         self.pauses.configure(settings.pfc.pause, settings.rate);
         for priority in Priority::all() {
             let group = &mut self.groups[priority.index()];
@@ -151,6 +167,19 @@ impl IngressPort {
     #[inline]
     pub fn lossless(&self) -> PrioritySet {
         self.lossless
+    }
+
+    /// Whether it has a flow control with deadlines of its own, or another service.
+    pub fn acts(&self) -> bool {
+        self.scheme.acts() || self.meter.is_some() || self.agent.is_some()
+    }
+
+    /// When the next frame of a service is due, if the link is free.
+    #[inline]
+    pub fn frame_due(&self) -> Nanos {
+        let meter = self.meter.as_ref().map_or(Nanos::NEVER, |it| it.frame_due());
+        let agent = self.agent.as_ref().map_or(Nanos::NEVER, |it| it.frame_due());
+        self.scheme.frame_due().min(meter).min(agent)
     }
 
     /// Whether a component here sleeps until frames come in.

@@ -14,6 +14,7 @@ pub use neighbours::{Neighbour, NeighbourCounters, Neighbours};
 pub use settings::LinkAgent;
 
 use crate::allowance::Bucket;
+use crate::service::{FrameRoom, Outgoing, Service};
 use announcer::Announcer;
 use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
@@ -71,13 +72,8 @@ impl Agent {
         }
     }
 
-    /// When the next announcement is to be sent, if the link is free.
-    pub fn deadline(&self) -> Nanos {
-        self.announcer.due()
-    }
-
     /// The announcement that is due at `now`.
-    pub fn message(&self, now: Nanos) -> Option<Message> {
+    fn message(&self, now: Nanos) -> Option<Message> {
         (self.announcer.due() <= now).then(|| match self.announcer.ends() {
             true => self.settings.shutdown(),
             false => self.settings.announcement(),
@@ -87,12 +83,6 @@ impl Agent {
     /// Announces that the port stops, and nothing after that.
     pub fn shut_down(&mut self) {
         self.announcer.end();
-    }
-
-    /// Notes that it left at `now`.
-    pub fn sent(&mut self, now: Nanos) {
-        self.report.sent += 1;
-        self.announcer.sent(now, self.settings.interval);
     }
 
     /// Reads `lldpdu`, which came from `source` at `now`, unless there were too many.
@@ -119,6 +109,27 @@ impl Agent {
         let mut report = self.report;
         report.neighbours.expire(now, &mut report.counters);
         report
+    }
+}
+
+impl Service for Agent {
+    fn frame_due(&self) -> Nanos {
+        self.announcer.due()
+    }
+
+    fn next_frame(
+        &mut self,
+        now: Nanos,
+        source: MacAddress,
+        _: &Outgoing,
+        frame: &mut FrameRoom,
+    ) -> Option<usize> {
+        self.message(now)?.emit(source, frame).ok()
+    }
+
+    fn sent(&mut self, start: Nanos) {
+        self.report.sent += 1;
+        self.announcer.sent(start, self.settings.interval);
     }
 }
 

@@ -54,8 +54,8 @@ impl Bench {
     fn run(&mut self, seconds: u64) -> Vec<u64> {
         let end = self.now + SECOND * seconds;
         let mut sent = Vec::new();
-        while self.agent.deadline() <= end {
-            self.now = self.now.max(self.agent.deadline());
+        while self.agent.frame_due() <= end {
+            self.now = self.now.max(self.agent.frame_due());
             assert!(self.agent.message(self.now).is_some());
             self.agent.sent(self.now);
             sent.push(self.now.since(START).0 / SECOND.0);
@@ -323,7 +323,7 @@ proptest! {
                 bench.agent.sent(bench.now);
                 last = Some(bench.now);
             }
-            prop_assert!(bench.agent.deadline() <= bench.now + settings().interval);
+            prop_assert!(bench.agent.frame_due() <= bench.now + settings().interval);
         }
     }
 }

@@ -15,12 +15,14 @@ pub use initiator::InitiatorCounters;
 pub use responder::ResponderCounters;
 pub use settings::LinkDelay;
 
+use crate::reason::{Consumed, DropReason};
+use crate::service::{FrameRoom, Outgoing, Service};
 use initiator::Initiator;
 use responder::Responder;
 use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 use wire::ethernet::MacAddress;
-use wire::ptp::{Body, Message, PortIdentity};
+use wire::ptp::{Body, Message, PortIdentity, Ptp};
 
 /// The measurement on a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,17 +66,29 @@ impl Meter {
         (self.settings, self.identity) = (settings, PortIdentity::of_mac(mac, 1));
     }
 
-    /// The instant at which a message is to be sent, if the link is free: zero if one waits.
-    pub fn deadline(&self) -> Nanos {
-        match self.responder.message(self.identity) {
-            Some(_) => Nanos::ZERO,
-            None => self.initiator.deadline(&self.settings),
+    /// Takes the payload of a gPTP frame that was read at `now` and took `frame_time` on the link; none if the frame has a
+    /// VLAN tag.
+    ///
+    /// # Errors
+    /// It is malformed, other than a message of peer delay, or a request that is not going to be answered.
+    pub fn receive(
+        &mut self,
+        now: Nanos,
+        frame_time: Interval,
+        payload: Option<&[u8]>,
+    ) -> Result<Consumed, DropReason> {
+        match payload.map(Ptp::parse) {
+            Some(Ok(Ptp::PeerDelay(message))) if self.hear(now, frame_time, &message) => {
+                Ok(Consumed::PeerDelay)
+            }
+            Some(Ok(Ptp::PeerDelay(_))) => Err(DropReason::PeerDelayLimit),
+            Some(Ok(Ptp::Other(_))) => Err(DropReason::ForeignPtp),
+            Some(Err(_)) | None => Err(DropReason::MalformedControl),
         }
     }
 
-    /// Takes a message that was read at `now` and took `frame_time` on the link. Returns `false` if it is a request that
-    /// is not going to be answered.
-    pub fn receive(&mut self, now: Nanos, frame_time: Interval, message: &Message) -> bool {
+    /// Takes a message. Returns `false` if it is a request that is not going to be answered.
+    fn hear(&mut self, now: Nanos, frame_time: Interval, message: &Message) -> bool {
         match message.body {
             Body::Request { .. } => self.responder.hear(now, now - frame_time, message),
             Body::Response { .. } | Body::FollowUp { .. } => {
@@ -85,19 +99,11 @@ impl Meter {
     }
 
     /// The message that is due at `now`.
-    pub fn message(&self, now: Nanos) -> Option<Message> {
+    fn message(&self, now: Nanos) -> Option<Message> {
         self.responder.message(self.identity).or_else(|| {
             let is_due = self.initiator.deadline(&self.settings) <= now;
             is_due.then(|| self.initiator.request(self.identity, &self.settings))
         })
-    }
-
-    /// Notes that the first bit of `message`, which was due, left at `start`.
-    pub fn sent(&mut self, message: &Message, start: Nanos) {
-        match (message.body, self.settings.interval) {
-            (Body::Request { .. }, Some(interval)) => self.initiator.sent(start, interval),
-            _ => self.responder.sent(start),
-        }
     }
 
     pub fn report(&self) -> LinkDelayReport {
@@ -106,6 +112,33 @@ impl Meter {
             last_delay: self.initiator.last_delay(),
             asked: self.initiator.counters,
             answered: self.responder.counters,
+        }
+    }
+}
+
+/// A response waits for the link alone, and so does its follow-up; requests go out at intervals.
+impl Service for Meter {
+    fn frame_due(&self) -> Nanos {
+        match self.responder.is_answering() {
+            true => Nanos::ZERO,
+            false => self.initiator.deadline(&self.settings),
+        }
+    }
+
+    fn next_frame(
+        &mut self,
+        now: Nanos,
+        source: MacAddress,
+        _: &Outgoing,
+        frame: &mut FrameRoom,
+    ) -> Option<usize> {
+        self.message(now)?.emit(source, frame).ok()
+    }
+
+    fn sent(&mut self, start: Nanos) {
+        match self.settings.interval.filter(|_| !self.responder.is_answering()) {
+            Some(interval) => self.initiator.sent(start, interval),
+            None => self.responder.sent(start),
         }
     }
 }

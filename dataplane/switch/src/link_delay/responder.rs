@@ -43,6 +43,11 @@ impl Responder {
         true
     }
 
+    /// Whether a message is to be sent now.
+    pub fn is_answering(&self) -> bool {
+        self.answer.is_some()
+    }
+
     /// The message that is to be sent now: a response, or its follow-up.
     pub fn message(&self, source: PortIdentity) -> Option<Message> {
         let Answer { requester, sequence, received, sent } = self.answer?;

@@ -44,7 +44,7 @@ impl Ends {
     /// Sends the request that is due, and returns it.
     fn ask(&mut self) -> Message {
         let request = self.asks.message(self.now).unwrap();
-        self.asks.sent(&request, self.now);
+        self.asks.sent(self.now);
         request
     }
 
@@ -52,17 +52,17 @@ impl Ends {
     fn answer(&mut self, request: &Message) -> (Nanos, [Message; 2]) {
         let read = self.now + FRAME + DELAY + self.lateness;
         let there = self.there(read);
-        assert!(self.answers.receive(there, FRAME, request));
+        assert!(self.answers.hear(there, FRAME, request));
         let answers = [Interval::ZERO, FRAME].map(|after| {
             let message = self.answers.message(there + after).unwrap();
-            self.answers.sent(&message, there + after);
+            self.answers.sent(there + after);
             message
         });
         (read + FRAME + DELAY + self.lateness, answers)
     }
 
     fn hear(&mut self, at: Nanos, answers: &[Message]) {
-        answers.iter().for_each(|answer| assert!(self.asks.receive(at, FRAME, answer)));
+        answers.iter().for_each(|answer| assert!(self.asks.hear(at, FRAME, answer)));
     }
 
     /// A whole exchange, with `change` made to the answers.
@@ -92,10 +92,10 @@ fn claim(answers: &mut [Message], more: i64) {
 #[test]
 fn the_delay_is_that_of_the_link_after_eight_exchanges() {
     let mut ends = Ends::new();
-    assert_eq!(ends.asks.deadline(), Nanos::ZERO, "the first request waits for nothing");
+    assert_eq!(ends.asks.frame_due(), Nanos::ZERO, "the first request waits for nothing");
     ends.exchange(8);
     assert_eq!(ends.asks.report().delay, None, "the last exchange goes on until the next request");
-    assert_eq!(ends.asks.deadline(), ends.now);
+    assert_eq!(ends.asks.frame_due(), ends.now);
     ends.exchange(1);
     let report = ends.asks.report();
     assert_eq!((report.delay, report.last_delay), (Some(DELAY), Some(DELAY)));
@@ -219,14 +219,14 @@ fn an_answer_to_another_request_or_another_port_is_counted_and_changes_nothing()
 fn requests_are_answered_one_at_a_time_and_no_more_than_the_limit() {
     let mut answers = Meter::new(LinkDelay { interval: None }, OTHER);
     let request = Meter::new(asking(), MAC).message(Nanos(1)).unwrap();
-    assert!(answers.receive(Nanos(1), FRAME, &request));
-    assert!(!answers.receive(Nanos(1), FRAME, &request), "the first one is being answered");
-    assert_eq!(answers.deadline(), Nanos::ZERO);
+    assert!(answers.hear(Nanos(1), FRAME, &request));
+    assert!(!answers.hear(Nanos(1), FRAME, &request), "the first one is being answered");
+    assert_eq!(answers.frame_due(), Nanos::ZERO);
     let mut flood = |at: Nanos| {
-        while let Some(message) = answers.message(at) {
-            answers.sent(&message, at);
+        while answers.message(at).is_some() {
+            answers.sent(at);
         }
-        answers.receive(at, FRAME, &request)
+        answers.hear(at, FRAME, &request)
     };
     let answered = (0..5_000).filter(|_| flood(Nanos(2))).count();
     assert_eq!(answered, 999);
@@ -240,9 +240,9 @@ fn a_port_that_stops_to_ask_forgets_the_delay_and_one_with_another_interval_does
     ends.asks.configure(LinkDelay { interval: Some(Interval::from_millis(125)) }, MAC);
     assert_eq!(ends.asks.report().delay, Some(DELAY));
     ends.asks.configure(LinkDelay { interval: None }, MAC);
-    assert_eq!((ends.asks.report().delay, ends.asks.deadline()), (None, Nanos::NEVER));
+    assert_eq!((ends.asks.report().delay, ends.asks.frame_due()), (None, Nanos::NEVER));
     ends.asks.configure(asking(), MAC);
-    assert_eq!(ends.asks.deadline(), Nanos::ZERO);
+    assert_eq!(ends.asks.frame_due(), Nanos::ZERO);
 }
 
 proptest! {
@@ -260,7 +260,7 @@ proptest! {
             ends.now += Interval(wait);
             if let Some(request) = ends.asks.message(ends.now) {
                 sequence = request.sequence;
-                ends.asks.sent(&request, ends.now);
+                ends.asks.sent(ends.now);
             }
             let at = Timestamp { seconds, nanoseconds };
             let body = match kind {
@@ -269,7 +269,7 @@ proptest! {
                 _ => Body::Request { log_interval: 0 },
             };
             let source = PortIdentity { clock: u64::from(is_other), port: 1 };
-            ends.asks.receive(ends.now, FRAME, &Message { source, sequence, correction, body });
+            ends.asks.hear(ends.now, FRAME, &Message { source, sequence, correction, body });
             let report = ends.asks.report();
             let longest = Interval::from_millis(250);
             prop_assert!(report.delay.into_iter().chain(report.last_delay).all(|delay| delay <= longest));

@@ -14,7 +14,7 @@ use crate::histogram::DelayHistogram;
 use crate::ingress::{HiddenCounters, IngressCounters};
 use crate::ledger::Volume;
 use crate::link_agent::LinkAgentReport;
-use crate::link_delay::{LinkDelayReport, Meter};
+use crate::link_delay::LinkDelayReport;
 use crate::program::ForwardingSettings;
 use crate::reason::PerReason;
 use crate::watermark::Watermark;
@@ -239,12 +239,12 @@ impl<F: Frame> Shard<F> {
 
     /// The delay of the link of `port`, if it is measured.
     pub fn link_delay(&self, port: PortId) -> Option<LinkDelayReport> {
-        self.fabric.meters[port.index()].as_ref().map(Meter::report)
+        self.fabric.ingress[port.index()].meter.as_ref().map(|meter| meter.report())
     }
 
     /// The link agent of `port` at `now`, if it has one.
     pub fn link_agent(&self, now: Nanos, port: PortId) -> Option<LinkAgentReport> {
-        self.fabric.agents[port.index()].as_deref().map(|agent| agent.report(now))
+        self.fabric.ingress[port.index()].agent.as_ref().map(|agent| agent.report(now))
     }
 
     /// The pauses of `port` at `now`, for the time that their frames ask for. A sent pause counts from the time

@@ -4,7 +4,6 @@ mod follow;
 
 use super::*;
 use crate::flow_control::{Directive, PauseCause};
-use crate::frame::ControlFrame;
 use crate::program::{BufferSettings, ForwardingSettings, PortSettings, Settings};
 use units::{BitRate, Bytes, PauseQuanta, PrioritySet};
 use wire::ethernet::MacAddress;
@@ -34,9 +33,7 @@ impl Transmitter<Vec<u8>> for Counter {
         self.0 += 1;
     }
 
-    fn control(&mut self, _: Nanos, _: &ControlFrame) {}
-
-    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
+    fn control(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 impl Links<Vec<u8>> for Counter {

@@ -12,7 +12,7 @@ use crate::ring::{Consumer, Producer, ring};
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
-use switch::{ControlFrame, Frame, Transmitter};
+use switch::{Frame, Transmitter};
 use units::{Bytes, Nanos};
 
 /// The direction of a captured frame, as the gateway sees it.
@@ -164,13 +164,8 @@ impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Tapped<'_, T> {
         self.out.frame(start, frame);
     }
 
-    fn control(&mut self, start: Nanos, frame: &ControlFrame) {
-        self.tap.see_sent(start, frame.bytes(), frame.length());
-        self.out.control(start, frame);
-    }
-
-    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
+    fn control(&mut self, start: Nanos, frame: &[u8]) {
         self.tap.see_sent(start, frame, Bytes(frame.len() as u64));
-        self.out.announcement(start, frame);
+        self.out.control(start, frame);
     }
 }

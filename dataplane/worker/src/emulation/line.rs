@@ -114,7 +114,7 @@ impl<F: Frame> DelayLine<F> {
     pub fn release(&mut self, now: Nanos, out: &mut impl Transmitter<F>) {
         if self.announcement.due <= now {
             let due = core::mem::replace(&mut self.announcement.due, Nanos::NEVER);
-            out.announcement(due, &self.announcement.bytes[..self.announcement.length]);
+            out.control(due, &self.announcement.bytes[..self.announcement.length]);
             self.counters.delivered += 1;
         }
         let end = Arrival::behind(now);
@@ -122,7 +122,7 @@ impl<F: Frame> DelayLine<F> {
             let next_control = self.control.next();
             self.release_data(now, end.min(next_control), out);
             let Some((arrival, frame)) = self.control.pop_before(end) else { return };
-            out.control(arrival.due, &frame);
+            out.control(arrival.due, frame.bytes());
             self.count_delivery(now, arrival);
         }
     }
@@ -191,6 +191,21 @@ impl<F: Frame> DelayLine<F> {
     fn note_in_flight(&mut self) {
         self.counters.peak_in_flight = self.counters.peak_in_flight.max(self.in_flight());
     }
+
+    /// Puts an LLDPDU on the link. It is lost like other frames, and not repeated or reordered.
+    fn announce(&mut self, start: Nanos, frame: &[u8]) {
+        self.counters.entered += 1;
+        let impairments = self.impairments.as_mut().filter(|_| self.impairs_control);
+        if impairments.is_some_and(|it| it.fate().lost) {
+            self.counters.lost += 1;
+        } else if self.announcement.due != Nanos::NEVER || frame.len() > LONGEST_EMITTED {
+            self.counters.overflowed += 1;
+        } else {
+            self.announcement.due = start + self.delay;
+            self.announcement.length = frame.len();
+            self.announcement.bytes[..frame.len()].copy_from_slice(frame);
+        }
+    }
 }
 
 /// The near end of the link.
@@ -211,27 +226,13 @@ impl<F: Frame> Transmitter<F> for DelayLine<F> {
         self.note_in_flight();
     }
 
-    fn control(&mut self, start: Nanos, frame: &ControlFrame) {
+    fn control(&mut self, start: Nanos, frame: &[u8]) {
+        let Some(frame) = ControlFrame::copy_of(frame) else { return self.announce(start, frame) };
         let impairments = self.impairments.as_mut().filter(|_| self.impairs_control);
         let fate = impairments.map_or(Fate::default(), Impairments::fate);
         let arrival = self.arrival(start, fate);
-        board(&mut self.control, &mut self.counters, fate, arrival, *frame, |frame| Some(*frame));
+        board(&mut self.control, &mut self.counters, fate, arrival, frame, |frame| Some(*frame));
         self.note_in_flight();
-    }
-
-    /// Announcements are lost with the other frames and not repeated or reordered.
-    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
-        self.counters.entered += 1;
-        let impairments = self.impairments.as_mut().filter(|_| self.impairs_control);
-        if impairments.is_some_and(|it| it.fate().lost) {
-            self.counters.lost += 1;
-        } else if self.announcement.due != Nanos::NEVER || frame.len() > LONGEST_EMITTED {
-            self.counters.overflowed += 1;
-        } else {
-            self.announcement.due = start + self.delay;
-            self.announcement.length = frame.len();
-            self.announcement.bytes[..frame.len()].copy_from_slice(frame);
-        }
     }
 }
 

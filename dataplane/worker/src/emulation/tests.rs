@@ -4,7 +4,7 @@ use super::{Capacity, DelayLine, EmulationCounters, EmulationSettings};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use switch::{ControlFrame, Frame, Transmitter};
+use switch::{Frame, Transmitter};
 use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
 
 const DELAY: Interval = Interval::from_micros(400);
@@ -102,12 +102,7 @@ impl Transmitter<Numbered> for FarEnd {
         self.received.push(Received { number: frame.number, is_control: false, due, at: self.now });
     }
 
-    fn control(&mut self, due: Nanos, frame: &ControlFrame) {
-        let number = u32::from_be_bytes(frame.bytes()[..4].try_into().unwrap());
-        self.received.push(Received { number, is_control: true, due, at: self.now });
-    }
-
-    fn announcement(&mut self, due: Nanos, frame: &[u8]) {
+    fn control(&mut self, due: Nanos, frame: &[u8]) {
         let number = u32::from_be_bytes(frame[..4].try_into().unwrap());
         self.received.push(Received { number, is_control: true, due, at: self.now });
     }
@@ -123,9 +118,7 @@ impl NearEnd {
     fn send(&self, line: &mut DelayLine<Numbered>, number: usize, sent: Sent) {
         let number = u32::try_from(number).unwrap();
         if sent.is_control {
-            let mut frame = ControlFrame::zeroed(60);
-            frame.bytes_mut()[..4].copy_from_slice(&number.to_be_bytes());
-            line.control(sent.start, &frame);
+            line.control(sent.start, &[&number.to_be_bytes()[..], &[0; 56]].concat());
         } else {
             line.frame(sent.start, Numbered { number, can_be_copied: true, memory: self.memory.clone() });
         }
@@ -189,7 +182,7 @@ fn an_announcement_arrives_the_delay_after_its_start_and_a_second_one_on_the_lin
     let mut far = FarEnd::new(2);
     let start = Nanos(1_000_000);
     for number in [1_u32, 2] {
-        line.announcement(start, &[&number.to_be_bytes()[..], &[0; 200]].concat());
+        line.control(start, &[&number.to_be_bytes()[..], &[0; 200]].concat());
     }
     assert_eq!((line.next_deadline(), line.counters().in_flight), (start + GOOD.delay, 1));
     far.serve_until(&mut line, Nanos::NEVER);

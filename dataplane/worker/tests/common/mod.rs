@@ -12,7 +12,7 @@ use switch::program::{
 };
 use switch::{ControlFrame, ForwardingSettings, Frame, Ledger, Program, Shard, ShardId};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
-use wire::ethernet::MacAddress;
+use wire::ethernet::{self, EtherType, MacAddress};
 use wire::{grants, mac_control, pfc};
 use worker::{
     BURST, Capacity, Clock, Command, Controls, DelayLine, Device, DeviceCounters, EmulationSettings,
@@ -215,13 +215,12 @@ impl Device for MemoryDevice {
         self.waiting.push_back(frame);
     }
 
-    fn transmit_control(&mut self, frame: &ControlFrame) {
-        self.cable.outside().control.push(*frame);
-        self.counters.control_sent += 1;
-    }
-
-    fn transmit_announcement(&mut self, frame: &[u8]) {
-        self.cable.outside().announcements.push(frame.to_vec());
+    fn transmit_control(&mut self, frame: &[u8]) {
+        let outside = &mut *self.cable.outside();
+        match ethernet::View::parse(frame).unwrap().ether_type() {
+            EtherType::LLDP => outside.announcements.push(frame.to_vec()),
+            _ => outside.control.push(ControlFrame::copy_of(frame).unwrap()),
+        }
         self.counters.control_sent += 1;
     }
 

@@ -12,7 +12,7 @@ use crate::observer::{Observer, Tap};
 use crate::tournament::Actor;
 use crate::violation::Broken;
 use core::mem;
-use switch::{ControlFrame, Frame, Links, Program, Shard, Transmitter, Volume};
+use switch::{Frame, Links, Program, Shard, Transmitter, Volume};
 use units::{Bytes, Nanos, PortId, PortSet};
 
 /// Passes over the ports of a switch at one instant before other actors have a turn.
@@ -351,16 +351,7 @@ impl<O: Observer> Transmitter<SimFrame> for Outlet<'_, '_, O> {
         self.links.frame(self.port, start, frame);
     }
 
-    fn control(&mut self, start: Nanos, frame: &ControlFrame) {
-        let length: Bytes = frame.length();
-        let frame = self.links.pool.frame(frame.bytes(), length, None);
-        let odd = self.links.odd();
-        odd.made.count(length);
-        odd.moved |= !frame.is_control();
-        self.links.put(self.port, start, frame);
-    }
-
-    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
+    fn control(&mut self, start: Nanos, frame: &[u8]) {
         let length = Bytes(frame.len() as u64);
         let frame = self.links.pool.frame(frame, length, None);
         let odd = self.links.odd();

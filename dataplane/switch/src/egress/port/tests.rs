@@ -1,7 +1,6 @@
 //! A port of a byte a nanosecond, without ingress.
 
 use super::*;
-use crate::frame::ControlFrame;
 use crate::program::{BufferSettings, GroupSettings, LosslessGroup, RateLimit, Red, Threshold};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
@@ -66,9 +65,7 @@ impl Transmitter<Packet> for Out {
         self.sent.push(frame);
     }
 
-    fn control(&mut self, _: Nanos, _: &ControlFrame) {}
-
-    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
+    fn control(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 fn settings() -> PortSettings {

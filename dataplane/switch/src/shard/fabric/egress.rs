@@ -3,11 +3,11 @@
 use super::Fabric;
 use super::senders::Watched;
 use crate::egress::Turn;
-use crate::frame::{ControlFrame, Frame, Transmitter};
+use crate::frame::{Frame, Transmitter};
 use crate::ledger::Load;
 use crate::program::Program;
 use crate::queue::Charge;
-use units::{Nanos, PortId};
+use units::{Bytes, Nanos, PortId};
 use wire::{ethernet, pfc};
 
 impl<F: Frame> Fabric<F> {
@@ -47,9 +47,9 @@ impl<F: Frame> Fabric<F> {
     /// Sends what an equipped port has to say to the other end of its link, and notifications to senders.
     #[inline(never)]
     fn speak(&mut self, now: Nanos, port: PortId, program: &Program, out: &mut impl Transmitter<F>) {
-        self.send_grants(now, port, out);
-        self.send_link_delay(now, port, out);
-        self.send_announcement(now, port, out);
+        if self.ingress[port.index()].frame_due() <= now {
+            self.serve_link(now, port, out);
+        }
         self.run_senders(now, port, program, out);
     }
 
@@ -107,14 +107,14 @@ impl<F: Frame> Fabric<F> {
     #[inline(never)]
     fn send_pauses_now(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         let ingress = &mut self.ingress[port.index()];
-        let mut frame = ControlFrame::zeroed(ethernet::MIN_FRAME_LEN as u8);
-        let start = self.egress[port.index()].send_control(now, frame.length());
+        let mut frame = [0; ethernet::MIN_FRAME_LEN];
+        let start = self.egress[port.index()].send_control(now, Bytes(frame.len() as u64));
         let pauses = pfc::Frame { source: ingress.mac, times: ingress.pauses.take_due(now, start) };
         if self.recorder.is_on() {
             self.recorder.note_sent_pauses(start, ingress, &pauses.times);
             self.recorder.note_thresholds(now, ingress);
         }
-        if pauses.emit(frame.bytes_mut()).is_ok() {
+        if pauses.emit(&mut frame).is_ok() {
             out.control(start, &frame);
         }
     }
@@ -128,7 +128,7 @@ mod tests {
     use crate::program::{Settings, Threshold};
     use crate::queue::{Charge, Queued};
     use std::sync::Arc;
-    use units::{BitRate, Bytes, Priority, QueueId};
+    use units::{BitRate, Priority, QueueId};
     use wire::ethernet::MacAddress;
 
     const A: PortId = PortId(0);
@@ -148,9 +148,7 @@ mod tests {
             self.0 += 1;
         }
 
-        fn control(&mut self, _: Nanos, _: &ControlFrame) {}
-
-        fn announcement(&mut self, _: Nanos, _: &[u8]) {}
+        fn control(&mut self, _: Nanos, _: &[u8]) {}
     }
 
     fn settings() -> Settings {

@@ -10,11 +10,8 @@ use crate::frame::{Frame, Links};
 use crate::ledger::Load;
 use crate::program::{PortSettings, Program};
 use crate::queue::{Charge, Queued};
-use crate::reason::{Consumed, DropReason};
-use units::{Bytes, Nanos, PauseQuanta, PortId, Priority, QueueId};
-use wire::ethernet::{self, EtherType, MacAddress};
-use wire::grants;
-use wire::mac_control::Message;
+use crate::reason::DropReason;
+use units::{Bytes, Nanos, PortId, Priority, QueueId};
 
 impl<F: Frame> Fabric<F> {
     /// Takes the frames of `burst`, which came in through `port`. `forward` returns the egress port of a frame and
@@ -163,7 +160,7 @@ impl<F: Frame> Fabric<F> {
         if descriptor.is_control(frame.headers()) && self.ends_here(port, &descriptor) {
             // It may stop the queue for which the run is meant.
             self.close(port, run.take());
-            self.receive_control(now, port, settings, descriptor, frame);
+            self.receive_control(entrance, &descriptor, &frame);
             return None;
         }
         self.ingress[port.index()].hidden.see(&descriptor);
@@ -378,74 +375,4 @@ impl<F: Frame> Fabric<F> {
         ingress.counters.received[priority.index()].count(length);
         ingress.count_drop(priority, reason, length);
     }
-
-    /// Whether a control frame ends at `port`: an LLDPDU only at one with a link agent. Others leave it to the ends of the
-    /// forwarding.
-    #[cold]
-    fn ends_here(&self, port: PortId, descriptor: &Descriptor) -> bool {
-        descriptor.ether_type != EtherType::LLDP || self.announcing.contains(port)
-    }
-
-    /// Consumes a PFC, PAUSE, grant or gPTP frame or an LLDPDU, valid or not.
-    fn receive_control(
-        &mut self,
-        now: Nanos,
-        port: PortId,
-        settings: &PortSettings,
-        descriptor: Descriptor,
-        frame: F,
-    ) {
-        self.changed.insert(port);
-        if descriptor.ether_type == grants::ETHER_TYPE {
-            self.receive_grants(now, port, settings, &descriptor, &frame);
-            return;
-        }
-        if descriptor.ether_type == EtherType::PTP {
-            self.receive_ptp(now, port, settings, &descriptor, &frame);
-            return;
-        }
-        if descriptor.ether_type == EtherType::LLDP {
-            self.receive_lldp(now, port, settings, &descriptor, &frame);
-            return;
-        }
-        let consumed = match control_message(&descriptor, &frame, settings.mac) {
-            Some(Message::Pfc(pfc)) => {
-                for priority in pfc.enabled().iter() {
-                    if self.egress[port.index()].gate.pauses.obeys(priority) {
-                        self.pause(now, port, priority, pfc.time(priority).unwrap_or(PauseQuanta::ZERO));
-                    }
-                }
-                Consumed::Pfc
-            }
-            Some(Message::Pause(pause)) => {
-                if settings.pfc.obey_global_pause {
-                    Priority::all().for_each(|priority| self.pause(now, port, priority, pause.time()));
-                }
-                Consumed::Pause
-            }
-            _ => {
-                self.refuse(port, settings, DropReason::MalformedControl, frame.length());
-                return;
-            }
-        };
-        self.pass_on(now, port);
-        self.ingress[port.index()].counters.consumed[consumed.index()].count(frame.length());
-    }
-}
-
-/// Returns the MAC control message of a frame to the port with address `mac`. It concerns this link only if it is
-/// untagged and sent to the group address of MAC control or to the port, and a whole frame has the least length of a frame
-/// (IEEE 802.3 clause 31.4).
-fn control_message<'a>(
-    descriptor: &Descriptor,
-    frame: &'a impl Frame,
-    mac: MacAddress,
-) -> Option<Message<'a>> {
-    let (headers, is_whole) = (frame.headers(), frame.length().0 >= ethernet::MIN_FRAME_LEN as u64);
-    let destination = ethernet::View::parse(headers).ok()?.destination();
-    let for_us = destination == MacAddress::MAC_CONTROL || destination == mac;
-    if descriptor.pcp.is_some() || !for_us || !is_whole {
-        return None;
-    }
-    Message::parse(headers.get(usize::from(descriptor.payload_offset)..)?).ok()
 }

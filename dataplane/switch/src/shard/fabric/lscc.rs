@@ -95,7 +95,7 @@ impl<F: Frame> Fabric<F> {
         let mut control = ControlFrame::zeroed(rate_feedback::FRAME_LEN as u8);
         if message.emit(control.bytes_mut()) {
             let start = egress.send_control(now, control.length());
-            out.control(start, &control);
+            out.control(start, control.bytes());
         }
     }
 }

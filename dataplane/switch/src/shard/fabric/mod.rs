@@ -5,11 +5,8 @@ mod bounce;
 mod egress;
 mod events;
 mod follow;
-mod grants;
 mod handoff;
 mod ingress;
-mod link_agent;
-mod link_delay;
 mod lscc;
 mod overload;
 mod pass;
@@ -17,6 +14,7 @@ mod recorder;
 mod run;
 mod scheme;
 mod senders;
+mod services;
 mod steering;
 mod watchdog;
 mod way_out;
@@ -33,8 +31,6 @@ use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
 use crate::ledger::{Ledger, ShardId};
-use crate::link_agent::Agent;
-use crate::link_delay::Meter;
 use crate::program::{PortSettings, Program};
 use crate::queue::{Queued, Store};
 use crate::reason::DropReason;
@@ -86,14 +82,6 @@ pub(super) struct Fabric<F> {
     /// Ports of this shard that do more than to send frames and to exchange PFC frames. All others skip in one test what
     /// these do.
     equipped: PortSet,
-    /// The measurement of each link of this shard that has one.
-    pub(super) meters: Vec<Option<Meter>>,
-    /// The ports that measure their link.
-    metered: PortSet,
-    /// The link agent of each port of this shard that has one.
-    pub(super) agents: Vec<Option<Box<Agent>>>,
-    /// The ports that have one.
-    announcing: PortSet,
     /// The way to each shard.
     ways_out: Vec<WayOut<F>>,
 }
@@ -123,18 +111,12 @@ impl<F: Frame> Fabric<F> {
             notifying: PortSet::EMPTY,
             steered: PortSet::EMPTY,
             equipped: PortSet::EMPTY,
-            meters: vec![None; ports],
-            metered: PortSet::EMPTY,
-            agents: vec![None; ports],
-            announcing: PortSet::EMPTY,
             ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
             ledger,
             owners,
         };
         fabric.configure_senders(program, &mut senders_of(program));
         fabric.listen(Nanos::ZERO);
-        fabric.configure_meters(program);
-        fabric.configure_agents(program);
         fabric.note_equipment(program);
         fabric
     }
@@ -161,11 +143,10 @@ impl<F: Frame> Fabric<F> {
 
     /// The time when an equipped port has more to do than to send frames and PFC frames.
     fn equipment_deadline(&self, port: PortId) -> Nanos {
-        let (scheme, egress) = (&self.ingress[port.index()].scheme, &self.egress[port.index()]);
-        let message = if scheme.has_message() { egress.gate.link_opens_at() } else { Nanos::NEVER };
-        let due = message.min(scheme.deadline()).min(egress.watchdog_deadline(&self.store));
-        let due = due.min(self.senders_deadline(port)).min(self.link_delay_deadline(port));
-        due.min(self.announcement_deadline(port))
+        let (ingress, egress) = (&self.ingress[port.index()], &self.egress[port.index()]);
+        let frame = ingress.frame_due().max(egress.gate.link_opens_at());
+        let due = frame.min(ingress.scheme.deadline()).min(egress.watchdog_deadline(&self.store));
+        due.min(self.senders_deadline(port))
     }
 
     /// The next instant at which a PFC frame can leave through `port`; never while none is due.
@@ -210,8 +191,6 @@ impl<F: Frame> Fabric<F> {
         self.empty_schemes(now, old, new);
         self.configure_senders(new, spare);
         self.listen(now);
-        self.configure_meters(new);
-        self.configure_agents(new);
         self.note_equipment(new);
         self.recorder.note_ended_pauses(now, self.owned, &self.egress);
         self.changed = self.owned;
@@ -225,15 +204,13 @@ impl<F: Frame> Fabric<F> {
         self.publish();
     }
 
-    /// Finds the ports that have queues for far ports, and those with a flow control, a watchdog or thresholds that act,
-    /// with a link to measure, a link agent, or senders to notify, to whom any port may lead.
+    /// Finds the ports that have queues for far ports, and those with a service, with a watchdog or thresholds that act, or
+    /// with senders to notify, to whom any port may lead.
     fn note_equipment(&mut self, program: &Program) {
         let steers = |port: &PortId| self.egress[port.index()].steering().is_some();
         let is_equipped = |port: &PortId| {
             program.keeps_flows()
-                || self.metered.contains(*port)
-                || self.announcing.contains(*port)
-                || self.ingress[port.index()].scheme.acts()
+                || self.ingress[port.index()].acts()
                 || self.egress[port.index()].acts()
                 // They wait since before the last scheme that notifies senders was turned off.
                 || !self.egress[port.index()].notifications.is_empty()

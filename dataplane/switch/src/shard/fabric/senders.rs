@@ -9,7 +9,7 @@ use crate::egress::EgressPort;
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Slot, Way};
 use crate::forwarding::{Forwarding, Verdict};
-use crate::frame::{ControlFrame, Frame, Transmitter};
+use crate::frame::{Frame, Transmitter};
 use crate::ledger::Volume;
 use crate::program::{PortSettings, Program};
 use crate::queue::Queued;
@@ -258,7 +258,7 @@ impl<F: Frame> Fabric<F> {
         {
             if let Some(frame) = notification.frame() {
                 let start = egress.send_control(now, frame.length());
-                out.control(start, &frame);
+                out.control(start, frame.bytes());
             }
         }
     }
@@ -291,12 +291,8 @@ impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Watched<'_, T> {
         self.out.frame(start, frame);
     }
 
-    fn control(&mut self, start: Nanos, frame: &ControlFrame) {
+    fn control(&mut self, start: Nanos, frame: &[u8]) {
         self.out.control(start, frame);
-    }
-
-    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
-        self.out.announcement(start, frame);
     }
 }
 

@@ -25,11 +25,7 @@ impl Transmitter<Vec<u8>> for Sent {
         self.0.push((start, frame));
     }
 
-    fn control(&mut self, start: Nanos, frame: &ControlFrame) {
-        self.0.push((start, frame.bytes().to_vec()));
-    }
-
-    fn announcement(&mut self, start: Nanos, frame: &[u8]) {
+    fn control(&mut self, start: Nanos, frame: &[u8]) {
         self.0.push((start, frame.to_vec()));
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::egress::gate::*;
 use crate::flow_control::FlowControl;
-use crate::flow_control::Outgoing;
 use crate::flow_control::bifrost::settings::{Bifrost, VirtualIncoming};
 use crate::flow_control::cbfc::settings::{Cbfc, Counter};
 use crate::flow_control::port_grants::settings::PortGrants;
 use crate::program::{GroupSettings, LosslessGroup, QueueSettings, RateLimit, Threshold};
+use crate::service::Outgoing;
 use core::num::NonZeroU32;
 use proptest::prelude::*;
 use units::{BitRate, PauseQuanta};

@@ -7,7 +7,7 @@ mod random;
 
 use super::Fabric;
 use crate::forwarding::Verdict;
-use crate::frame::{ControlFrame, Frame, Links, Transmitter};
+use crate::frame::{Frame, Links, Transmitter};
 use crate::ledger::{Ledger, ShardId};
 use crate::program::{
     BufferSettings, ForwardingSettings, GroupSettings, LosslessGroup, PortSettings, Program, QueueSettings,
@@ -84,9 +84,7 @@ impl Transmitter<Routed> for Out {
         self.sent.push(frame);
     }
 
-    fn control(&mut self, _: Nanos, _: &ControlFrame) {}
-
-    fn announcement(&mut self, _: Nanos, _: &[u8]) {}
+    fn control(&mut self, _: Nanos, _: &[u8]) {}
 }
 
 impl Links<Routed> for Out {

@@ -1,0 +1,152 @@
+//! The services of a port: their frames to the other end of the link, and from there.
+
+use super::Fabric;
+use super::arrival::Entrance;
+use crate::descriptor::Descriptor;
+use crate::egress::EgressPort;
+use crate::frame::{Frame, Transmitter};
+use crate::ingress::IngressPort;
+use crate::reason::{Consumed, DropReason};
+use crate::service::{FrameRoom, Service};
+use units::{Bytes, Nanos, PauseQuanta, PortId, Priority, WireBytes};
+use wire::ethernet::{self, EtherType, MacAddress};
+use wire::grants;
+use wire::lldp::LONGEST_EMITTED;
+use wire::mac_control::Message;
+
+impl<F: Frame> Fabric<F> {
+    /// Lets the link agents announce that their ports stop.
+    #[cold]
+    pub fn shut_down_agents(&mut self) {
+        for port in self.owned.iter() {
+            if let Some(agent) = &mut self.ingress[port.index()].agent {
+                agent.shut_down();
+                self.changed.insert(port);
+            }
+        }
+    }
+
+    /// Sends the frames of the services of `port` that are due. Of a flow control it is one in a call: data may go between its
+    /// messages.
+    pub(super) fn serve_link(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
+        let IngressPort { mac, scheme, meter, agent, .. } = &mut self.ingress[port.index()];
+        let egress = &mut self.egress[port.index()];
+        let mut sends = |service: &mut dyn Service| send_next(now, *mac, service, egress, out);
+        sends(scheme);
+        while meter.as_deref_mut().is_some_and(|it| sends(it)) {}
+        while agent.as_deref_mut().is_some_and(|it| sends(it)) {}
+    }
+
+    /// Whether a control frame ends at `port`: an LLDPDU only at one with a link agent. Others leave it to the ends of the
+    /// forwarding.
+    #[cold]
+    pub(super) fn ends_here(&self, port: PortId, descriptor: &Descriptor) -> bool {
+        descriptor.ether_type != EtherType::LLDP || self.ingress[port.index()].agent.is_some()
+    }
+
+    /// Consumes a PFC, PAUSE, grant or gPTP frame or an LLDPDU, valid or not.
+    pub(super) fn receive_control(&mut self, entrance: &Entrance<'_>, descriptor: &Descriptor, frame: &F) {
+        let Entrance { now, port, settings, .. } = *entrance;
+        let (headers, length) = (frame.headers(), frame.length());
+        let Ok(ethernet) = ethernet::View::parse(headers) else { return };
+        self.changed.insert(port);
+        let payload = headers.get(usize::from(descriptor.payload_offset)..);
+        // A frame for one VLAN of the link says nothing about the link (IEEE 802.1AB-2016 clause 7.4, IEEE 802.1AS-2020
+        // clause 11.3.3, IEEE 802.3 clause 31.4).
+        let payload = payload.filter(|_| descriptor.pcp.is_none());
+        let ingress = &mut self.ingress[port.index()];
+        let taken = match (descriptor.ether_type, &mut ingress.meter, &mut ingress.agent) {
+            (grants::ETHER_TYPE, ..) => self.receive_grants(now, port, payload),
+            (EtherType::PTP, Some(meter), _) => {
+                let frame_time = settings.rate.serialization().time_of(WireBytes::of_frame(length));
+                meter.receive(now, frame_time, payload)
+            }
+            (EtherType::PTP, None, _) => Err(DropReason::ForeignPtp),
+            (EtherType::LLDP, _, Some(agent)) => {
+                let heard = payload.map(|lldpdu| agent.receive(now, ethernet.source(), lldpdu));
+                heard.and_then(Result::ok).map(|()| Consumed::Lldp).ok_or(DropReason::MalformedControl)
+            }
+            _ => {
+                let is_ours = [MacAddress::MAC_CONTROL, settings.mac].contains(&ethernet.destination());
+                let is_whole = length.0 >= ethernet::MIN_FRAME_LEN as u64;
+                self.receive_pause(entrance, payload.filter(|_| is_ours && is_whole))
+            }
+        };
+        match taken {
+            Ok(consumed) => {
+                self.ingress[port.index()].counters.consumed[consumed.index()].count(length);
+            }
+            Err(reason) => self.refuse(port, settings, reason, length),
+        }
+    }
+
+    /// Takes the payload of a PFC or PAUSE frame for this end of the link.
+    fn receive_pause(
+        &mut self,
+        entrance: &Entrance<'_>,
+        payload: Option<&[u8]>,
+    ) -> Result<Consumed, DropReason> {
+        let Entrance { now, port, settings, .. } = *entrance;
+        let consumed = match payload.map(Message::parse) {
+            Some(Ok(Message::Pfc(pfc))) => {
+                for priority in pfc.enabled().iter() {
+                    if self.egress[port.index()].gate.pauses.obeys(priority) {
+                        self.pause(now, port, priority, pfc.time(priority).unwrap_or(PauseQuanta::ZERO));
+                    }
+                }
+                Consumed::Pfc
+            }
+            Some(Ok(Message::Pause(pause))) => {
+                if settings.pfc.obey_global_pause {
+                    Priority::all().for_each(|priority| self.pause(now, port, priority, pause.time()));
+                }
+                Consumed::Pause
+            }
+            _ => return Err(DropReason::MalformedControl),
+        };
+        self.pass_on(now, port);
+        Ok(consumed)
+    }
+
+    /// Takes the payload of a grant frame: the upstream side reads it, and then the scheme.
+    #[cold]
+    fn receive_grants(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        payload: Option<&[u8]>,
+    ) -> Result<Consumed, DropReason> {
+        let egress = &mut self.egress[port.index()];
+        let outgoing = egress.outgoing();
+        let upstream = egress.gate.upstream.as_mut().ok_or(DropReason::ForeignGrants)?;
+        let message = payload.and_then(|it| grants::Message::parse(it).ok());
+        let message = message.ok_or(DropReason::MalformedControl)?;
+        if !upstream.understands(&message) {
+            return Err(DropReason::ForeignGrants);
+        }
+        let ingress = &mut self.ingress[port.index()];
+        if upstream.receive(now, &message, ingress.scheme.session(), &outgoing) {
+            ingress.hear(now, &message, &self.ledger, &self.pools);
+        }
+        Ok(Consumed::Grants)
+    }
+}
+
+/// Sends the frame of `service` that is due, if the link is free. Returns whether it did.
+fn send_next<F>(
+    now: Nanos,
+    source: MacAddress,
+    service: &mut dyn Service,
+    egress: &mut EgressPort,
+    out: &mut impl Transmitter<F>,
+) -> bool {
+    if service.frame_due() > now || egress.gate.link_opens_at() > now {
+        return false;
+    }
+    let mut frame: FrameRoom = [0; LONGEST_EMITTED];
+    let Some(length) = service.next_frame(now, source, &egress.outgoing(), &mut frame) else { return false };
+    let start = egress.send_control(now, Bytes(length as u64));
+    service.sent(start);
+    out.control(start, &frame[..length]);
+    true
+}
