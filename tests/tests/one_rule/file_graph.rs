@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use crate::source_scan::{files_of_module, is_name, is_punct, item_length, opens_test_item};
 use crate::source_tree::shown;
+use crate::tokens::{files_of_module, is_name, is_punct, item_length, opens_test_item};
 
 /// Segments of a path.
 type Segments = Vec<String>;
