@@ -125,10 +125,7 @@ impl NeighbourReport {
             }),
             roce_priority: it.applications.of_udp(UDP_PORT).map(|it| it.number()),
             mismatches: mismatches
-                .map(|kind| MismatchReport {
-                    kind: kind.name().into(),
-                    sides: kind.sides(ours, it).to_string(),
-                })
+                .map(|kind| MismatchReport { kind: kind.name().into(), sides: kind.sides(ours, it) })
                 .collect(),
         }
     }

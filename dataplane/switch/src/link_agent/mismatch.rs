@@ -70,8 +70,29 @@ impl Mismatch {
     }
 
     /// The two sides of it, as the rest of a sentence: what `ours` says, and what `theirs` does.
-    pub fn sides(self, ours: &Message, theirs: &Message) -> impl fmt::Display {
-        Sides { mismatch: self, ours: *ours, theirs: *theirs }
+    pub fn sides(self, ours: &Message, theirs: &Message) -> String {
+        let enabled = |it: &Message| Priorities(it.pfc.unwrap_or_default().enabled);
+        match self {
+            Self::PfcPriorities => format!("PFC for {} here, for {} there", enabled(ours), enabled(theirs)),
+            Self::PfcCapability => {
+                let capability = theirs.pfc.unwrap_or_default().capability;
+                format!("PFC for {} here, for {capability} traffic classes at most there", enabled(ours))
+            }
+            Self::MaxFrame => {
+                let length = |it: &Message| it.max_frame.unwrap_or_default();
+                format!("frames of {} bytes here, of {} bytes there", length(ours), length(theirs))
+            }
+            Self::Ets => {
+                let shares = |it: &Message| Shares(it.ets.unwrap_or_default());
+                format!("{} here, {} there", shares(ours), shares(theirs))
+            }
+            Self::Application => {
+                let of = |it: &Message| it.applications.of_udp(UDP_PORT).unwrap_or_default();
+                format!("RoCEv2 in priority {} here, in priority {} there", of(ours), of(theirs))
+            }
+            Self::SeveralNeighbours => "several neighbours speak DCBX".into(),
+            Self::SameChassis => format!("chassis {} here and there", ours.chassis.chassis_text()),
+        }
     }
 }
 
@@ -160,57 +181,15 @@ fn differ(ours: &Ets, theirs: &Ets) -> bool {
         .any(|(ours, theirs)| ours.0 != theirs.0 || ours.1.abs_diff(theirs.1) > 1)
 }
 
-struct Sides {
-    mismatch: Mismatch,
-    ours: Message,
-    theirs: Message,
-}
-
-impl fmt::Display for Sides {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { mismatch, ours, theirs } = self;
-        let enabled = |it: &Message| Priorities(it.pfc.unwrap_or_default().enabled);
-        match mismatch {
-            Mismatch::PfcPriorities => {
-                write!(out, "PFC for {} here, for {} there", enabled(ours), enabled(theirs))
-            }
-            Mismatch::PfcCapability => {
-                let capability = theirs.pfc.unwrap_or_default().capability;
-                write!(out, "PFC for {} here, for {capability} traffic classes at most there", enabled(ours))
-            }
-            Mismatch::MaxFrame => {
-                let length = |it: &Message| it.max_frame.unwrap_or_default();
-                write!(out, "frames of {} bytes here, of {} bytes there", length(ours), length(theirs))
-            }
-            Mismatch::Ets => {
-                let shares = |it: &Message| Shares(it.ets.unwrap_or_default());
-                write!(out, "{} here, {} there", shares(ours), shares(theirs))
-            }
-            Mismatch::Application => {
-                let of = |it: &Message| it.applications.of_udp(UDP_PORT).unwrap_or_default();
-                write!(out, "RoCEv2 in priority {} here, in priority {} there", of(ours), of(theirs))
-            }
-            Mismatch::SeveralNeighbours => write!(out, "several neighbours speak DCBX"),
-            Mismatch::SameChassis => write!(out, "chassis {} here and there", ours.chassis.chassis_text()),
-        }
-    }
-}
-
 struct Priorities(PrioritySet);
 
 impl fmt::Display for Priorities {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.is_empty() {
-            true => out.write_str("no priority"),
-            false => {
-                let numbers: Vec<_> = self.0.iter().map(|it| it.to_string()).collect();
-                write!(
-                    out,
-                    "{} {}",
-                    if numbers.len() > 1 { "priorities" } else { "priority" },
-                    numbers.join(", ")
-                )
-            }
+        let numbers: Vec<_> = self.0.iter().map(|it| it.to_string()).collect();
+        match &numbers[..] {
+            [] => out.write_str("no priority"),
+            [only] => write!(out, "priority {only}"),
+            several => write!(out, "priorities {}", several.join(", ")),
         }
     }
 }

@@ -222,7 +222,7 @@ fn theirs() -> Message {
 
 fn found(theirs: &Message) -> Vec<(&'static str, String)> {
     let mismatches = Mismatches::between(&ours(), theirs);
-    mismatches.iter().map(|it| (it.name(), it.sides(&ours(), theirs).to_string())).collect()
+    mismatches.iter().map(|it| (it.name(), it.sides(&ours(), theirs))).collect()
 }
 
 #[test]
