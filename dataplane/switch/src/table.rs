@@ -56,12 +56,6 @@ impl Index {
         (hash >> 32) as u32 & !self.slot_mask
     }
 
-    /// The slot of a word that is not zero.
-    #[inline]
-    fn slot(&self, word: u32) -> u32 {
-        (word & self.slot_mask) - 1
-    }
-
     /// The words that a search for `hash` may visit, in order.
     #[inline(always)]
     fn probes(&self, hash: u64) -> impl Iterator<Item = u32> + use<'_> {
@@ -105,7 +99,7 @@ impl Index {
     pub fn full_set(&self, hash: u64) -> impl Iterator<Item = u32> + use<'_> {
         let Set(set) = &self.sets[self.set(hash)];
         let words = if set.contains(&0) { &[][..] } else { &set[..] };
-        words.iter().map(|word| self.slot(*word))
+        words.iter().filter_map(|word| self.slot_of(*word))
     }
 
     /// Inserts `slot`, which must not be in the index, if the set of `hash` has an empty place. Returns whether it

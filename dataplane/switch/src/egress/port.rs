@@ -40,7 +40,7 @@ pub(crate) struct EgressPort {
     backlog: QueueSet,
     queues: Vec<Queue>,
     /// The queues whose ECN thresholds move.
-    adapting: QueueSet,
+    pub adapting: QueueSet,
     watchdog: PortWatchdog,
     /// Notifications for senders behind the port.
     pub notifications: Notifications,
@@ -84,13 +84,6 @@ struct Run {
     waiting: u64,
     frames: u64,
     cells: Cells,
-}
-
-impl Run {
-    /// The run that begins with `queued`, of which nothing is counted yet.
-    fn of<F>(queued: &Queued<F>, waiting: u64) -> Self {
-        Self { charge: queued.charge, waiting, frames: 0, cells: Cells::ZERO }
-    }
 }
 
 impl EgressPort {
@@ -278,7 +271,7 @@ impl EgressPort {
             && self.gate.is_link_alone()
             && self.gate.link_opens_at() <= now
             && self.stamper.is_none()
-            && self.watchdog.stormed().is_empty()
+            && self.watchdog.stormed.is_empty()
             && self.notifications.is_empty()
             && length <= self.longest.any
             && queue.red.as_ref().is_none_or(|red| red.at != MarkAt::Enqueue)
@@ -319,7 +312,7 @@ impl EgressPort {
         let queues = &self.queues;
         let (queue, allowance) = self.scheduler.choose(eligible, |queue| {
             let front = store.front(&queues[queue.index()].fifo);
-            front.map_or(WireBytes(0), |front| WireBytes::of_frame(front.length()))
+            front.map_or(WireBytes(0), |(_, length)| WireBytes::of_frame(length))
         })?;
         Some(Turn { queue, allowance })
     }
@@ -349,12 +342,6 @@ impl EgressPort {
     /// wait.
     pub fn acts(&self) -> bool {
         self.watchdog.is_on() || !self.adapting.is_empty() || !self.notifications.is_empty()
-    }
-
-    /// The queues whose ECN thresholds move.
-    #[inline]
-    pub fn adapting(&self) -> QueueSet {
-        self.adapting
     }
 
     /// Wire bytes that the link has carried.
@@ -390,7 +377,7 @@ impl EgressPort {
             let Some(mut queued) = slot.take() else { return false };
             if run.charge != queued.charge {
                 credit(run.charge, sent.add(&run, waiting));
-                run = Run::of(&queued, waiting);
+                run = Run { charge: queued.charge, waiting, ..Run::default() };
             }
             run.frames += 1;
             run.cells += Cells::of_frame(queued.length());
@@ -466,7 +453,7 @@ impl EgressPort {
     /// spite of it.
     pub fn pauses_in_force(&self) -> PauseEnds {
         let Gate { pauses, .. } = &self.gate;
-        let stopped = pauses.stopped().difference(self.watchdog.dropping());
+        let stopped = pauses.stopped().difference(self.watchdog.dropping);
         let end = |queue| pauses.paused_until(queue);
         core::array::from_fn(|index| {
             let queues = pauses.queues(Priority::from_low_bits(index as u8)).intersection(stopped);
@@ -479,7 +466,7 @@ impl EgressPort {
     pub fn watchdog_deadline<F: Frame>(&self, store: &Store<F>) -> Nanos {
         let suspects = self.backlog.intersection(self.gate.pauses.stopped());
         let idle = suspects.is_empty() || !self.watchdog.is_on();
-        if idle && self.watchdog.stormed().is_empty() {
+        if idle && self.watchdog.stormed.is_empty() {
             return Nanos::NEVER;
         }
         self.watched_until(suspects, store)
@@ -487,7 +474,7 @@ impl EgressPort {
 
     #[inline(never)]
     fn watched_until<F: Frame>(&self, suspects: QueueSet, store: &Store<F>) -> Nanos {
-        let stormed = self.watchdog.stormed();
+        let stormed = self.watchdog.stormed;
         if !self.to_be_dropped().is_empty() {
             return Nanos::ZERO;
         }
@@ -521,13 +508,13 @@ impl EgressPort {
     /// Whether the watchdog drops new frames for `queue`.
     #[inline]
     pub fn drops(&self, queue: QueueId) -> bool {
-        self.watchdog.dropping().contains(queue)
+        self.watchdog.dropping.contains(queue)
     }
 
     /// Queues that hold frames which the watchdog drops.
     #[inline]
     pub fn to_be_dropped(&self) -> QueueSet {
-        self.backlog.intersection(self.watchdog.dropping())
+        self.backlog.intersection(self.watchdog.dropping)
     }
 
     /// Takes the first frame of queue `id`, which is to be dropped.
@@ -569,7 +556,7 @@ impl EgressPort {
 
     /// The watchdog's counters of `queue`, and whether it is stormed.
     pub fn watchdog(&self, queue: QueueId) -> (WatchdogCounters, bool) {
-        (self.watchdog.counters(queue), self.watchdog.stormed().contains(queue))
+        (self.watchdog.counters(queue), self.watchdog.stormed.contains(queue))
     }
 
     /// Puts a control frame on the wire at `now`, when the window is open: behind the frames handed over, ahead of

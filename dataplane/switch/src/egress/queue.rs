@@ -113,7 +113,7 @@ impl Queue {
 
     /// The time since which it holds frames and has sent none; `None` if it holds none.
     pub fn stalled_since<F: Frame>(&self, store: &Store<F>) -> Option<Nanos> {
-        store.front(&self.fifo).map(|front| front.since.max(self.last_sent))
+        store.front(&self.fifo).map(|(since, _)| since.max(self.last_sent))
     }
 
     /// Frames that wait now.

@@ -199,9 +199,9 @@ struct Watch {
 pub(crate) struct PortWatchdog {
     settings: Option<Watchdog>,
     /// Queues that are stormed.
-    stormed: QueueSet,
-    /// Stormed queues whose frames are dropped.
-    dropping: QueueSet,
+    pub stormed: QueueSet,
+    /// Stormed queues whose frames are dropped, waiting and new ones.
+    pub dropping: QueueSet,
     watches: Vec<Watch>,
 }
 
@@ -216,18 +216,6 @@ impl PortWatchdog {
     #[inline]
     pub fn is_on(&self) -> bool {
         self.settings.is_some()
-    }
-
-    /// The queues that are stormed.
-    #[inline]
-    pub fn stormed(&self) -> QueueSet {
-        self.stormed
-    }
-
-    /// The queues whose frames are dropped, waiting and new ones.
-    #[inline]
-    pub fn dropping(&self) -> QueueSet {
-        self.dropping
     }
 
     /// The queues that send in spite of a pause.

@@ -165,21 +165,15 @@ impl<T> Chains<T> {
         slots.zip(items).for_each(|(slot, item)| *slot = Some(item));
     }
 
-    /// The item at the head of `chain`.
+    /// The item at the head of `chain`. Slots outside of a chain are empty, and so is the head of an empty one.
     #[inline]
     pub fn front(&self, chain: &Chain) -> Option<&T> {
-        if chain.is_empty() {
-            return None;
-        }
-        self.segments[chain.head as usize][chain.head_offset as usize % SEGMENT].as_ref()
+        self.segments.get(chain.head as usize)?[chain.head_offset as usize % SEGMENT].as_ref()
     }
 
     /// As [`Chains::front`], mutably.
     pub fn front_mut(&mut self, chain: &Chain) -> Option<&mut T> {
-        if chain.is_empty() {
-            return None;
-        }
-        self.segments[chain.head as usize][chain.head_offset as usize % SEGMENT].as_mut()
+        self.segments.get_mut(chain.head as usize)?[chain.head_offset as usize % SEGMENT].as_mut()
     }
 
     /// The second item of `chain`.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, PortSet, Priority, QueueId};
 
 /// A frame in a queue, with what egress needs of it.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Queued<F> {
     pub frame: F,
     /// The time when it was queued, for the delay histogram.
@@ -32,6 +32,12 @@ impl<F> Queued<F> {
     #[inline]
     pub fn length(&self) -> Bytes {
         Bytes(u64::from(self.length))
+    }
+
+    /// The entry of another frame with the same data.
+    fn with_frame<G>(&self, frame: G) -> Queued<G> {
+        let Self { since, length, charge, egress, queue, ip_offset, .. } = *self;
+        Queued { frame, since, length, charge, egress, queue, ip_offset }
     }
 }
 

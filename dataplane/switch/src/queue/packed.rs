@@ -10,7 +10,7 @@ use super::chains::{Chain, Chains};
 use super::{Charge, Queued};
 use crate::frame::Frame;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Cells, Nanos, PortId, QueueId};
+use units::{Cells, Nanos, PortId, QueueId};
 
 /// Bytes of a cell.
 const CELL: usize = Cells::SIZE as usize;
@@ -27,28 +27,9 @@ pub(super) struct Packed {
 }
 
 /// The data kept with the bytes of a packed frame: one cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Label {
-    pub since: Nanos,
-    pub length: u16,
-    charge: Charge,
-    egress: PortId,
-    queue: QueueId,
-    ip_offset: u8,
-}
+type Label = Queued<()>;
 
 impl Label {
-    fn of<F>(queued: &Queued<F>) -> Self {
-        let Queued { since, length, charge, egress, queue, ip_offset, .. } = *queued;
-        Self { since, length, charge, egress, queue, ip_offset }
-    }
-
-    /// Turns `frame` back into an entry with this label.
-    fn queued<F>(self, frame: F) -> Queued<F> {
-        let Self { since, length, charge, egress, queue, ip_offset } = self;
-        Queued { frame, since, length, charge, egress, queue, ip_offset }
-    }
-
     fn emit(self) -> [u8; CELL] {
         let (since, length) = (self.since.0.to_le_bytes(), self.length.to_le_bytes());
         let (charge, egress) = (self.charge.0.to_le_bytes(), self.egress.0.to_le_bytes());
@@ -63,6 +44,7 @@ impl Label {
         let [a, b, c, d, e, f, g, h, length_low, length_high, rest @ ..] = cell;
         let [charge_low, charge_high, egress_low, egress_high, queue, ip_offset] = rest;
         Self {
+            frame: (),
             since: Nanos(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
             length: u16::from_le_bytes([length_low, length_high]),
             charge: Charge(u16::from_le_bytes([charge_low, charge_high])),
@@ -74,7 +56,7 @@ impl Label {
 
     /// Bytes that the frame takes, label included.
     fn size(self) -> usize {
-        Cells::of_frame(Bytes(u64::from(self.length))).bytes().0 as usize
+        Cells::of_frame(self.length()).bytes().0 as usize
     }
 }
 
@@ -93,7 +75,7 @@ impl Packed {
 
     /// Packs a frame behind the others, or returns it if its memory cannot hold it with its label.
     pub fn push<F: Frame>(&mut self, chunks: &mut Chains<F>, queued: Queued<F>) -> Result<(), Queued<F>> {
-        let (label, length) = (Label::of(&queued), usize::from(queued.length));
+        let (label, length) = (queued.with_frame(()), usize::from(queued.length));
         if cells(&queued.frame).len() < label.size() {
             return Err(queued);
         }
@@ -160,7 +142,7 @@ impl Packed {
             chunks.pop(&mut self.chunks);
             (self.read, self.write) = (0, 0);
         }
-        Some(label.queued(frame))
+        Some(label.with_frame(frame))
     }
 }
 
@@ -172,6 +154,7 @@ mod tests {
     #[test]
     fn a_label_says_what_was_written_on_it() {
         let label = Label {
+            frame: (),
             since: Nanos(0x0123_4567_89ab_cdef),
             length: 9_216,
             charge: Charge::new(PortId(63), Priority::from_low_bits(6), true),

@@ -73,20 +73,6 @@ impl Fifo {
 #[derive(Debug, Default)]
 pub(crate) struct Lent(Chain);
 
-/// The first frame of a queue, seen without its removal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Front {
-    /// The time when it was queued.
-    pub since: Nanos,
-    length: u16,
-}
-
-impl Front {
-    pub fn length(self) -> Bytes {
-        Bytes(u64::from(self.length))
-    }
-}
-
 impl<F: Frame> Store<F> {
     /// A store for `queues` queues. With `packing`, it allocates nothing later.
     pub fn new(packing: Option<Packing>, queues: usize) -> Self {
@@ -182,15 +168,14 @@ impl<F: Frame> Store<F> {
         self.whole.push(&mut fifo.whole, queued);
     }
 
-    /// The frame at the head of `fifo`.
+    /// The time when the frame at the head of `fifo` was queued, and its length.
     #[inline]
-    pub fn front(&self, fifo: &Fifo) -> Option<Front> {
+    pub fn front(&self, fifo: &Fifo) -> Option<(Nanos, Bytes)> {
         if fifo.has_packed() && fifo.ahead == 0 {
             let label = fifo.packed.front(&self.chunks)?;
-            return Some(Front { since: label.since, length: label.length });
+            return Some((label.since, label.length()));
         }
-        let Queued { since, length, .. } = self.whole.front(&fifo.whole)?;
-        Some(Front { since: *since, length: *length })
+        self.whole.front(&fifo.whole).map(|first| (first.since, first.length()))
     }
 
     /// Takes the frame at the head of `fifo`; `None` if there is none, or it is packed and there is no memory to

@@ -205,7 +205,7 @@ impl<F: Frame> Shard<F> {
     pub fn adaptive_ecn(&self, port: PortId) -> Option<AdaptiveEcnReport> {
         let egress = &self.fabric.egress[port.index()];
         let reports =
-            egress.adapting().iter().filter_map(|id| Some(egress.queue(id).adaptive.as_ref()?.report()));
+            egress.adapting.iter().filter_map(|id| Some(egress.queue(id).adaptive.as_ref()?.report()));
         reports.reduce(AdaptiveEcnReport::and)
     }
 

@@ -178,13 +178,10 @@ fn each_action_holds_for_stormed_queues_alone_and_ends_with_the_storm() {
         let only = QueueSet::EMPTY.with(Q);
         let set = |is: bool| if is { only } else { QueueSet::EMPTY };
         let mut bench = Bench::stormed(action, 101 * MS);
-        assert_eq!(
-            (bench.watchdog.dropping(), bench.watchdog.forwarding()),
-            (set(dropping), set(forwarding))
-        );
+        assert_eq!((bench.watchdog.dropping, bench.watchdog.forwarding()), (set(dropping), set(forwarding)));
         bench.judge(RESTORATION);
-        assert_eq!((bench.watchdog.dropping(), bench.watchdog.forwarding()), (set(false), set(false)));
-        assert_eq!(bench.watchdog.stormed(), QueueSet::EMPTY);
+        assert_eq!((bench.watchdog.dropping, bench.watchdog.forwarding()), (set(false), set(false)));
+        assert_eq!(bench.watchdog.stormed, QueueSet::EMPTY);
     }
 }
 
@@ -193,13 +190,13 @@ fn another_action_takes_over_a_storm_and_no_watchdog_ends_it() {
     let only = QueueSet::EMPTY.with(Q);
     let mut bench = Bench::stormed(WatchdogAction::Drop, 300 * MS);
     assert!(bench.configure(110 * MS, Some(settings(WatchdogAction::Forward)), only).is_empty());
-    assert_eq!((bench.watchdog.dropping(), bench.watchdog.forwarding()), (QueueSet::EMPTY, only));
+    assert_eq!((bench.watchdog.dropping, bench.watchdog.forwarding()), (QueueSet::EMPTY, only));
     assert!(bench.configure(120 * MS, Some(settings(WatchdogAction::Drop)), only).is_empty());
-    assert_eq!((bench.watchdog.dropping(), bench.watchdog.forwarding()), (only, QueueSet::EMPTY));
+    assert_eq!((bench.watchdog.dropping, bench.watchdog.forwarding()), (only, QueueSet::EMPTY));
 
     let ended = restored(RestorationCause::Configuration, 130 * MS, 30 * MS);
     assert_eq!(bench.configure(130 * MS, None, only).into_iter().next(), ended);
-    assert_eq!((bench.watchdog.dropping(), bench.watchdog.stormed()), Default::default());
+    assert_eq!((bench.watchdog.dropping, bench.watchdog.stormed), Default::default());
     assert_eq!(bench.detection(), None);
 
     bench.configure(150 * MS, Some(settings(WatchdogAction::Drop)), only);

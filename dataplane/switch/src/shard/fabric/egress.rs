@@ -58,7 +58,7 @@ impl<F: Frame> Fabric<F> {
     fn adapt(&mut self, now: Nanos, port: PortId, program: &Program) {
         let Self { ledger, egress, recorder, .. } = self;
         let egress = &mut egress[port.index()];
-        if egress.adapting().is_empty() {
+        if egress.adapting.is_empty() {
             return;
         }
         let ports = program.settings().ports.len() as u16;
