@@ -4,7 +4,7 @@ use crate::conservation::assert_conserved;
 use crate::frame::TestFrame;
 use std::sync::Arc;
 use switch::program::Settings;
-use switch::{DropReason, Links, Program, SchemeReport, Shard, Transmitter, Volume};
+use switch::{DropReason, Links, PortInspection, Program, SchemeReport, Shard, Transmitter, Volume};
 use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::{mac_control, pause};
@@ -126,6 +126,13 @@ impl Testbench {
     /// The time.
     pub fn now(&self) -> Nanos {
         self.now
+    }
+
+    /// The whole state of `port`.
+    pub fn look(&self, port: PortId) -> PortInspection {
+        let mut look = PortInspection::default();
+        self.shard.inspect(self.now, port, &mut look);
+        look
     }
 
     /// All its ports.

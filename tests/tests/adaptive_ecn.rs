@@ -33,7 +33,7 @@ fn send(bench: &mut Testbench, micros: u64, from: &[(PortId, u64)]) {
 }
 
 fn report(bench: &Testbench) -> AdaptiveEcnReport {
-    bench.shard.adaptive_ecn(B).unwrap_or_default()
+    bench.look(B).adaptive_ecn.unwrap_or_default()
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn frames_of_macsec_and_behind_tags_that_are_not_read_have_the_priority_of_their
             let mut bench = if passes { Testbench::letting_pass(settings) } else { Testbench::new(settings) };
             bench.inject(A, vec![frame.clone(); burst as usize]);
             bench.run_dry();
-            let seen = bench.shard.hidden_counters(A);
+            let seen = bench.look(A).hidden;
             assert_eq!((seen.macsec, seen.tagged), (burst * macsec, burst * tagged), "{burst} {passes}");
         }
     }

@@ -51,7 +51,7 @@ fn code_points(frame: &TestFrame) -> (u8, Option<u8>) {
 }
 
 fn bounces(bench: &Testbench, port: PortId) -> BounceCounters {
-    bench.shard.bounce_counters(port).unwrap()
+    bench.look(port).bounces.unwrap()
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn a_frame_that_bounces_keeps_the_queue_of_its_isolated_priority_and_others_have
         let data = bench.newly_sent(A).iter().filter(|it| !it.control).count();
         assert_eq!(data, left, "a pause of priority 3 stops what is in a queue of it, from {from}");
     }
-    assert_eq!(bench.shard.bounce_counters(B).unwrap().remapped, 1);
+    assert_eq!(bench.look(B).bounces.unwrap().remapped, 1);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Drops by reason, from the counters that count them anyway.
 
-use super::PortHalf;
 use crate::ledger::Volume;
 use crate::reason::{DropReason, PerReason};
 use serde::{Deserialize, Serialize};
@@ -11,40 +10,25 @@ const REPEAT: Interval = Interval::from_secs(1);
 /// The least time between two looks at one half of a port: reading all of its counters takes longer than a frame.
 const LOOK: Interval = Interval::from_millis(10);
 
-/// Totals of one reason.
+/// The total of one reason in its last event.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Told {
+struct Reported {
     volume: Volume,
     at: Option<Nanos>,
 }
 
 /// The drops of one half of a port that events have told of, by priority.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct DropWatch {
-    half: PortHalf,
     next_look: Nanos,
-    told: Box<[PerReason<Told>; Priority::COUNT]>,
-}
-
-/// Frames dropped since the last event of the same priority and reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FreshDrops {
-    pub half: PortHalf,
-    pub priority: Priority,
-    pub reason: DropReason,
-    pub volume: Volume,
+    reported: Box<[PerReason<Reported>; Priority::COUNT]>,
 }
 
 impl DropWatch {
-    /// Nothing was told.
-    pub fn new(half: PortHalf) -> Self {
-        Self { half, next_look: Nanos::ZERO, told: Box::default() }
-    }
-
     /// Lets the next look be at once, and tell all that it finds.
     pub fn hurry(&mut self) {
         self.next_look = Nanos::ZERO;
-        self.told.iter_mut().flat_map(|it| it.iter_mut()).for_each(|told| told.at = None);
+        self.reported.iter_mut().flat_map(|it| it.iter_mut()).for_each(|reported| reported.at = None);
     }
 
     /// Whether it may look at `now`. If so, not again for [`LOOK`].
@@ -63,22 +47,22 @@ impl DropWatch {
         now: Nanos,
         priority: Priority,
         totals: &[Volume; DropReason::COUNT],
-        mut report: impl FnMut(FreshDrops),
+        mut report: impl FnMut(DropReason, Volume),
     ) -> bool {
         let mut is_behind = false;
-        let told = self.told[priority.index()].iter_mut();
-        for ((told, total), reason) in told.zip(totals).zip(DropReason::ALL) {
+        let reported = self.reported[priority.index()].iter_mut();
+        for ((reported, total), reason) in reported.zip(totals).zip(DropReason::ALL) {
             let is_early = |at: Nanos| now < at + REPEAT;
-            if total.frames == told.volume.frames {
+            if total.frames == reported.volume.frames {
                 continue;
             }
-            if told.at.is_some_and(is_early) {
+            if reported.at.is_some_and(is_early) {
                 is_behind = true;
                 continue;
             }
-            let volume = *total - told.volume;
-            *told = Told { volume: *total, at: Some(now) };
-            report(FreshDrops { half: self.half, priority, reason, volume });
+            let volume = *total - reported.volume;
+            *reported = Reported { volume: *total, at: Some(now) };
+            report(reason, volume);
         }
         is_behind
     }
@@ -91,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_first_drop_is_told_at_once_and_a_flood_of_others_once_a_second_with_its_sum() {
-        let mut watch = DropWatch::new(PortHalf::Ingress);
+        let mut watch = DropWatch::default();
         let mut totals = [Volume::ZERO; DropReason::COUNT];
         let priority = Priority::from_low_bits(5);
         let mut told = Vec::new();
@@ -100,9 +84,9 @@ mod tests {
                 totals[DropReason::NoRoute.index()].count(Bytes(100));
             }
             let now = Nanos(millisecond * 1_000_000);
-            watch.look(now, priority, &totals, |dropped| {
-                assert_eq!((dropped.priority, dropped.reason), (priority, DropReason::NoRoute));
-                told.push((millisecond, dropped.volume.frames));
+            watch.look(now, priority, &totals, |reason, volume| {
+                assert_eq!(reason, DropReason::NoRoute);
+                told.push((millisecond, volume.frames));
             });
         }
         assert_eq!(told, [(0, 10), (1_000, 10_000), (2_000, 10_000)]);

@@ -9,7 +9,7 @@ mod drops;
 mod log;
 mod spans;
 
-pub(crate) use drops::{DropWatch, FreshDrops};
+pub(crate) use drops::DropWatch;
 pub(crate) use log::Events;
 pub(crate) use spans::Spans;
 
@@ -105,17 +105,10 @@ pub enum Happening {
 impl Happening {
     /// Whether a neighbour or a host can cause it as often as it can send frames. Such events leave room for others.
     pub(crate) const fn is_frequent(&self) -> bool {
-        match self {
-            Self::Paused { .. }
-            | Self::Resumed { .. }
-            | Self::XoffReached { .. }
-            | Self::XonReached { .. }
-            | Self::HeadroomEntered { .. }
-            | Self::Flow(_) => true,
-            Self::Watchdog(_) | Self::Dropped { .. } | Self::EcnThresholds { .. } | Self::Lost { .. } => {
-                false
-            }
-        }
+        !matches!(
+            self,
+            Self::Watchdog(_) | Self::Dropped { .. } | Self::EcnThresholds { .. } | Self::Lost { .. }
+        )
     }
 }
 

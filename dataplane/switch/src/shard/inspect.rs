@@ -154,7 +154,7 @@ pub struct PortInspection {
     pub lscc: Option<LsccReport>,
     /// Lateness of LSCC intervals, where LSCC runs.
     pub lscc_lateness: Option<DelayHistogram>,
-    /// ECN thresholds that move, those of all queues taken together; `None` where none does.
+    /// ECN thresholds that move: the sums of all changes, and the lowest thresholds in force; `None` where none moves.
     pub adaptive_ecn: Option<AdaptiveEcnReport>,
     /// Frames that came in and bounced; `None` where nothing is remapped.
     pub bounces: Option<BounceCounters>,
@@ -188,42 +188,19 @@ impl<F: Frame> Shard<F> {
     /// Copies the state of `port` that [`figure::LISTS`](crate::figure::LISTS) reads to `into`, and leaves the rest
     /// of `into` as it is. Does not allocate.
     pub fn inspect_schemes(&self, port: PortId, into: &mut PortInspection) {
+        let (ingress, egress) = (&self.fabric.ingress[port.index()], &self.fabric.egress[port.index()]);
+        let adaptive = |queue| Some(egress.queue(queue).adaptive.as_ref()?.report());
         into.flow_control = self.flow_control(port);
         into.flows = self.flows(port);
         into.link_delay = self.link_delay(port);
         into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
-        into.adaptive_ecn = self.adaptive_ecn(port);
-        into.bounces = self.bounce_counters(port);
-        into.hidden = self.hidden_counters(port);
+        into.adaptive_ecn = egress.adapting.iter().filter_map(adaptive).reduce(AdaptiveEcnReport::and);
+        into.bounces = self.program.bounces(port).map(|_| ingress.bounces);
+        into.hidden = ingress.hidden;
         into.notifiers = self.notifiers(port);
-        into.bridge = self.bridge_counters(port);
-    }
-
-    /// The ECN thresholds of `port` that move: the sums of all changes, and the lowest thresholds in force. `None` where
-    /// none moves.
-    pub fn adaptive_ecn(&self, port: PortId) -> Option<AdaptiveEcnReport> {
-        let egress = &self.fabric.egress[port.index()];
-        let reports =
-            egress.adapting.iter().filter_map(|id| Some(egress.queue(id).adaptive.as_ref()?.report()));
-        reports.reduce(AdaptiveEcnReport::and)
-    }
-
-    /// Frames that came in through `port` and bounced; `None` where nothing is remapped.
-    pub fn bounce_counters(&self, port: PortId) -> Option<BounceCounters> {
-        self.program.bounces(port).map(|_| self.fabric.ingress[port.index()].bounces)
-    }
-
-    /// Frames that came in through `port` with headers that are hidden.
-    pub fn hidden_counters(&self, port: PortId) -> HiddenCounters {
-        self.fabric.ingress[port.index()].hidden
-    }
-
-    /// Changes that stations behind `port` made to entries of others in the bridge; `None` where the switch is no
-    /// bridge.
-    pub fn bridge_counters(&self, port: PortId) -> Option<BridgeCounters> {
         let bridges = matches!(self.program.settings().forwarding, ForwardingSettings::Bridge(_));
-        bridges.then(|| self.bridge.counters(port))
+        into.bridge = bridges.then(|| self.bridge.counters(port));
     }
 
     /// Frames that came in through `port`.
@@ -348,7 +325,7 @@ impl<F: Frame> Shard<F> {
 
     /// The latest storms, begun or ended, on this shard's ports.
     pub fn watchdog_events(&self) -> &WatchdogLog {
-        &self.fabric.watchdog_log
+        &self.fabric.recorder.watchdog
     }
 
     /// Delay of frames in the queues of `priority` on `port`.

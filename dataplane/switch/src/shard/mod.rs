@@ -4,6 +4,7 @@
 //! switch. Shards share the [`Ledger`] and pass frames that leave through another shard's port as [`Handoff`]s. The
 //! driver carries those over, through SPSC rings on the wire.
 
+mod events;
 mod fabric;
 mod inspect;
 mod successor;
@@ -15,7 +16,6 @@ pub use inspect::{
     FlowsReport, GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport,
 };
 
-use crate::event::Event;
 use crate::forwarding::{Bridge, Forwarding};
 use crate::frame::{Frame, Links, Transmitter};
 use crate::ledger::{Ledger, ShardId};
@@ -94,12 +94,15 @@ impl<F: Frame> Shard<F> {
 
     /// The ledger of the switch.
     pub fn ledger(&self) -> &Ledger {
-        self.fabric.ledger()
+        &self.fabric.ledger
     }
 
     /// The largest number of ports that one other shard owns; zero if there is no other.
     pub fn most_ports_of_another(&self) -> usize {
-        self.fabric.most_ports_of_another()
+        let Fabric { id, ledger, owners, .. } = &self.fabric;
+        let others = (0..ledger.shards()).filter(|shard| *shard != id.index());
+        let ports = |shard| owners.iter().filter(|owner| owner.index() == shard).count();
+        others.map(ports).max().unwrap_or(0)
     }
 
     /// Takes frames that arrived at `port`, which this shard owns, and leaves `burst` empty. A lone frame that
@@ -166,7 +169,7 @@ impl<F: Frame> Shard<F> {
     /// [`Nanos::NEVER`] while no frame waits there, or none can ever leave.
     #[inline]
     pub fn departure(&self, port: PortId) -> Nanos {
-        self.fabric.departure(port)
+        self.fabric.egress[port.index()].deadline()
     }
 
     /// Replaces the configuration between two bursts, and returns the old one. Queued frames, counters, learned
@@ -212,8 +215,8 @@ impl<F: Frame> Shard<F> {
     /// be unread: the worker was away for longer than the buffer covers, or the receive ring is deep. They may take room of the
     /// shared pool beyond thresholds and headroom, up to half of the pool, until their senders may go on.
     pub fn allow_late(&mut self, port: PortId, away: Interval) {
-        let rate = self.program.port(port).rate;
-        self.fabric.allow_late(port, WireBytes(rate.bytes_in(away).saturating_add(1)));
+        let arrived = WireBytes(self.program.port(port).rate.bytes_in(away).saturating_add(1));
+        self.fabric.ingress[port.index()].groups.iter_mut().for_each(|group| group.allow_late(arrived));
     }
 
     /// Sets whether the receive ring of `port`, which this shard owns, is deep ([`crate::receive_ring`]). While it is, the
@@ -240,30 +243,6 @@ impl<F: Frame> Shard<F> {
     /// Frames that had to wait so far because an outbox was full.
     pub fn held_back(&self) -> u64 {
         self.fabric.held_back()
-    }
-
-    /// Records events from now on ([`crate::Event`]), for [`Shard::take_events`]. This allocates.
-    pub fn record_events(&mut self) {
-        self.fabric.record_events();
-    }
-
-    /// Whether to call [`Shard::take_events`] at `now`: there are events, or a look at counters is due, which is every
-    /// millisecond. Never unless events are recorded.
-    #[inline]
-    pub fn has_events(&self, now: Nanos) -> bool {
-        self.fabric.recorder.is_due(now)
-    }
-
-    /// Lets `take` remove events from the front of the list, oldest first. Events of one port and kind are in the order of
-    /// their time. The list is bounded; what found no room is told by [`crate::Happening::Lost`].
-    pub fn take_events(&mut self, now: Nanos, take: impl FnMut(&mut Vec<Event>)) {
-        self.fabric.take_events(now, take);
-    }
-
-    /// Takes events like [`Shard::take_events`], for the last time: drops and ends of pauses that wait for the next look are
-    /// told at once, up to `now`.
-    pub fn take_last_events(&mut self, now: Nanos, take: impl FnMut(&mut Vec<Event>)) {
-        self.fabric.take_last_events(now, take);
     }
 
     /// Queues frames that another shard admitted for ports of this one, and leaves `frames` empty.

@@ -39,8 +39,13 @@ impl<F: Frame> Fabric<F> {
     /// Lets the flow control, the watchdog and the ECN thresholds of an equipped port act.
     #[inline(never)]
     fn act(&mut self, now: Nanos, port: PortId, program: &Program) {
-        self.call_scheme(now, port);
-        self.watch(now, port, program);
+        let ingress = &mut self.ingress[port.index()];
+        if ingress.scheme.deadline() <= now {
+            ingress.call_scheme(now, &self.ledger, &self.pools);
+        }
+        if self.egress[port.index()].watchdog_deadline(&self.store) <= now {
+            self.judge(now, port, program);
+        }
         self.adapt(now, port, program);
     }
 

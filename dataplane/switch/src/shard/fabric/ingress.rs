@@ -50,7 +50,7 @@ impl<F: Frame> Fabric<F> {
             settings: program.port(port),
             addresses: (!addresses.is_empty()).then_some(addresses),
             keeps_flows: program.keeps_flows(),
-            detours: self.detours(port, program),
+            detours: !self.steered.is_empty() || program.bounces(port).is_some(),
         }
     }
 
@@ -322,7 +322,9 @@ impl<F: Frame> Fabric<F> {
         let ingress = charge.ingress();
         self.egress[egress.index()].count_drop(queue, reason, length);
         self.ledger.discard(self.id, ingress, egress, charge.group(), Load::of_frame(length));
-        self.note_departure(ingress);
+        if self.owned.contains(ingress) {
+            self.unsettled.insert(ingress);
+        }
     }
 
     /// Sends a copy through every other port; the last one gets the frame itself, charged like any frame that comes in. No
@@ -357,7 +359,7 @@ impl<F: Frame> Fabric<F> {
     /// `arrival` of a copy for `egress`, in the queue in which later frames to the same destination wait.
     fn copied(&self, arrival: Arrival, egress: PortId, frame: &F) -> Arrival {
         let first = arrival.priority.into();
-        let queue = self.steered(Verdict::Forward(egress), first, &arrival.descriptor, frame.headers());
+        let queue = self.steer(egress, first, &arrival.descriptor, frame.headers());
         Arrival { queue, ..arrival }
     }
 

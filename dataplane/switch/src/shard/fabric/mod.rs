@@ -1,43 +1,37 @@
 //! Everything of a shard but the forwarding decision: ports, buffer, accounts.
 
 mod arrival;
-mod bounce;
 mod egress;
-mod events;
-mod follow;
 mod handoff;
 mod ingress;
 mod lscc;
 mod overload;
-mod pass;
 mod recorder;
 mod run;
 mod scheme;
 mod senders;
 mod services;
+mod short_cuts;
 mod steering;
 mod watchdog;
-mod way_out;
 
+pub use handoff::Handoff;
+use handoff::Outbox;
 use recorder::Recorder;
 use serde::{Deserialize, Serialize};
-pub use way_out::Handoff;
-use way_out::WayOut;
 
 use crate::admission::Pools;
 use crate::congestion::senders::Senders;
-use crate::descriptor::Descriptor;
-use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
+use crate::egress::{EgressPort, WatchdogEvent};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
 use crate::ledger::{Ledger, ShardId};
 use crate::program::{PortSettings, Program};
-use crate::queue::{Queued, Store};
-use crate::reason::DropReason;
+use crate::queue::Store;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 use std::sync::Arc;
-use units::{Nanos, PortId, PortSet, WireBytes};
+use units::{Nanos, PortId, PortSet};
 
 /// The senders of each port on which a scheme notifies them.
 pub(in crate::shard) type SendersByPort = Vec<Option<Box<Senders>>>;
@@ -51,12 +45,12 @@ pub(in crate::shard) fn senders_of(program: &Program) -> SendersByPort {
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Fabric<F> {
-    id: ShardId,
-    ledger: Arc<Ledger>,
+    pub(super) id: ShardId,
+    pub(super) ledger: Arc<Ledger>,
     /// The owner of each port.
-    owners: Vec<ShardId>,
+    pub(super) owners: Vec<ShardId>,
     /// The ports of this shard. The halves of other ports stay unused.
-    owned: PortSet,
+    pub(super) owned: PortSet,
     pub(super) ingress: Vec<IngressPort>,
     pub(super) egress: Vec<EgressPort>,
     store: Store<F>,
@@ -70,8 +64,7 @@ pub(super) struct Fabric<F> {
     listeners: Vec<PortSet>,
     /// Ports whose deadline may have changed since the last query.
     changed: PortSet,
-    pub(super) watchdog_log: WatchdogLog,
-    /// The events that wait to be taken, where they are recorded.
+    /// The latest storms; and the events that wait to be taken, where they are recorded.
     pub(super) recorder: Recorder,
     /// The senders of this shard's ports.
     pub(super) senders: SendersByPort,
@@ -82,8 +75,8 @@ pub(super) struct Fabric<F> {
     /// Ports of this shard that do more than to send frames and to exchange PFC frames. All others skip in one test what
     /// these do.
     equipped: PortSet,
-    /// The way to each shard.
-    ways_out: Vec<WayOut<F>>,
+    /// What goes to each shard.
+    outboxes: Vec<Outbox<F>>,
 }
 
 impl<F: Frame> Fabric<F> {
@@ -105,13 +98,12 @@ impl<F: Frame> Fabric<F> {
             paused: PortSet::EMPTY,
             listeners: vec![PortSet::EMPTY; ports],
             changed: PortSet::first(ports),
-            watchdog_log: WatchdogLog::default(),
             recorder: Recorder::default(),
             senders: numbers().map(|_| None).collect(),
             notifying: PortSet::EMPTY,
             steered: PortSet::EMPTY,
             equipped: PortSet::EMPTY,
-            ways_out: (0..ledger.shards()).map(|_| WayOut::new()).collect(),
+            outboxes: (0..ledger.shards()).map(|_| Outbox::new()).collect(),
             ledger,
             owners,
         };
@@ -119,16 +111,6 @@ impl<F: Frame> Fabric<F> {
         fabric.listen(Nanos::ZERO);
         fabric.note_equipment(program);
         fabric
-    }
-
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
-    }
-
-    pub fn most_ports_of_another(&self) -> usize {
-        let others = (0..self.ledger.shards()).filter(|shard| *shard != self.id.index());
-        let ports = |shard| self.owners.iter().filter(|owner| owner.index() == shard).count();
-        others.map(ports).max().unwrap_or(0)
     }
 
     pub fn next_deadline(&self) -> Nanos {
@@ -168,11 +150,6 @@ impl<F: Frame> Fabric<F> {
         core::mem::take(&mut self.changed).union(all)
     }
 
-    #[inline]
-    pub fn departure(&self, port: PortId) -> Nanos {
-        self.egress[port.index()].deadline()
-    }
-
     pub fn configure(&mut self, now: Nanos, old: &Program, new: &Program, spare: &mut SendersByPort) {
         self.settle();
         self.pools.configure(&new.settings().buffer);
@@ -180,9 +157,7 @@ impl<F: Frame> Fabric<F> {
         for (number, (egress, (old, new))) in (0..).zip(self.egress.iter_mut().zip(settings)) {
             egress.configure(now, old, new, |queue, change| {
                 let (port, priority) = (PortId(number), new.queues[queue.index()].priority);
-                let event = WatchdogEvent { at: now, port, queue, priority, change };
-                self.watchdog_log.push(event);
-                self.recorder.note_watchdog(&event);
+                self.recorder.note_watchdog(WatchdogEvent { at: now, port, queue, priority, change });
             });
         }
         for port in self.owned.iter() {
@@ -238,45 +213,10 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    pub fn allow_late(&mut self, port: PortId, arrived: WireBytes) {
-        self.ingress[port.index()].groups.iter_mut().for_each(|group| group.allow_late(arrived));
-    }
-
     fn pause_for_memory(&mut self) {
         self.owned.iter().for_each(|port| self.ingress[port.index()].pause_for_memory());
         self.paused = self.owned;
         self.changed = self.owned;
-    }
-
-    fn accept_frame(&mut self, now: Nanos, mut queued: Queued<F>) {
-        if self.steered.contains(queued.egress) {
-            self.steer_handed_over(&mut queued);
-        }
-        let Queued { egress, queue, charge, .. } = queued;
-        if self.egress[egress.index()].drops(queue) {
-            self.drop_at_egress((egress, queue), charge, queued.length(), DropReason::PfcWatchdog);
-            return;
-        }
-        queued.since = now;
-        self.changed.insert(egress);
-        self.show_senders_handed_over(egress, &mut queued);
-        self.enqueue(queued);
-    }
-
-    /// Chooses the queue of a frame that another shard has handed over: it could not know the far ports.
-    fn steer_handed_over(&self, queued: &mut Queued<F>) {
-        let headers = queued.frame.headers();
-        if let Some(descriptor) = Descriptor::parse(headers, queued.length()) {
-            queued.queue = self.steer(queued.egress, queued.queue, &descriptor, headers);
-        }
-    }
-
-    /// Notes that groups of `ingress` have departures to settle.
-    #[inline]
-    fn note_departure(&mut self, ingress: PortId) {
-        if self.owned.contains(ingress) {
-            self.unsettled.insert(ingress);
-        }
     }
 
     /// Releases departed frames from their groups, and resumes groups that have fallen low enough.
@@ -308,7 +248,7 @@ impl<F: Frame> Fabric<F> {
     }
 
     fn has_other_shards(&self) -> bool {
-        self.ways_out.len() > 1
+        self.outboxes.len() > 1
     }
 
     /// Publishes this shard's use of the pools to the others.

@@ -1,10 +1,12 @@
 //! Notes the events of a shard.
 
 use crate::congestion::adaptive_ecn::{AdaptiveEcnReport, AdaptiveEcnStep};
-use crate::egress::{EgressPort, WatchdogEvent};
-use crate::event::{DropWatch, Event, Events, FreshDrops, Happening, PauseDirection, PortHalf, Spans};
+use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
+use crate::event::{DropWatch, Event, Events, Happening, PauseDirection, PortHalf, Spans};
 use crate::flow_control::PauseTimes;
 use crate::ingress::IngressPort;
+use crate::ledger::Volume;
+use crate::reason::PerReason;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, PortSet, Priority, PrioritySet};
 
@@ -12,6 +14,8 @@ use units::{Bytes, Nanos, PortId, PortSet, Priority, PrioritySet};
 #[derive(Default, Serialize, Deserialize)]
 pub(in crate::shard) struct Recorder {
     pub events: Events,
+    /// The latest storms, whether or not events are recorded.
+    pub watchdog: WatchdogLog,
     /// By port; none while nothing is recorded.
     ports: Vec<Known>,
 }
@@ -36,8 +40,8 @@ impl Known {
             received: Spans::new(port, PauseDirection::Received),
             above: PrioritySet::EMPTY,
             in_headroom: PrioritySet::EMPTY,
-            came_in: DropWatch::new(PortHalf::Ingress),
-            on_the_way_out: DropWatch::new(PortHalf::Egress),
+            came_in: DropWatch::default(),
+            on_the_way_out: DropWatch::default(),
         }
     }
 }
@@ -57,12 +61,6 @@ impl Recorder {
         }
     }
 
-    /// Whether there are events to take at `now`, or a look is due.
-    #[inline]
-    pub fn is_due(&self, now: Nanos) -> bool {
-        self.events.is_due(now)
-    }
-
     /// Lets the next look be at once, and tell all drops.
     pub fn hurry(&mut self) {
         self.events.hurry();
@@ -77,7 +75,8 @@ impl Recorder {
     }
 
     /// Notes a change of the watchdog.
-    pub fn note_watchdog(&mut self, event: &WatchdogEvent) {
+    pub fn note_watchdog(&mut self, event: WatchdogEvent) {
+        self.watchdog.push(event);
         self.note(event.at, event.port, event.priority, Happening::Watchdog(event.change));
     }
 
@@ -97,7 +96,7 @@ impl Recorder {
     /// Notes a pause that `port` received at `now` and that lasts until `until`.
     #[cold]
     pub fn note_received_pause(&mut self, now: Nanos, port: PortId, priority: Priority, until: Nanos) {
-        let Self { events, ports } = self;
+        let Self { events, ports, .. } = self;
         ports[port.index()].received.take(priority, None, (now, until), |event| events.note(event));
     }
 
@@ -119,7 +118,7 @@ impl Recorder {
     /// Notes the pauses of a frame with `times`, which is on the wire from `start`.
     #[cold]
     pub fn note_sent_pauses(&mut self, start: Nanos, ingress: &IngressPort, times: &PauseTimes) {
-        let Self { events, ports } = self;
+        let Self { events, ports, .. } = self;
         let sent = &mut ports[ingress.id.index()].sent;
         for priority in Priority::all().filter(|priority| times[priority.index()].is_some()) {
             let (cause, until) =
@@ -158,7 +157,7 @@ impl Recorder {
 
     /// Notes the pauses of `port` whose time has run out.
     pub fn look_at_pauses(&mut self, now: Nanos, port: PortId) {
-        let Self { events, ports } = self;
+        let Self { events, ports, .. } = self;
         let known = &mut ports[port.index()];
         known.sent.end_those_over(now, |event| events.note(event));
         known.received.end_those_over(now, |event| events.note(event));
@@ -168,23 +167,22 @@ impl Recorder {
     pub fn look_at_drops(&mut self, now: Nanos, ingress: &mut IngressPort, egress: &mut EgressPort) {
         let (events, port) = (&mut self.events, ingress.id);
         let Known { came_in, on_the_way_out, .. } = &mut self.ports[port.index()];
-        let mut note = |FreshDrops { half, priority, reason, volume }: FreshDrops| {
-            let what = Happening::Dropped { reason, half, volume };
-            events.note(Event { at: now, port: Some(port), priority: Some(priority), what });
+        let mut look = |half, watch: &mut DropWatch, dropped: &dyn Fn(Priority) -> PerReason<Volume>| {
+            let of = |priority: Priority| {
+                watch.look(now, priority, &dropped(priority), |reason, volume| {
+                    let what = Happening::Dropped { reason, half, volume };
+                    events.note(Event { at: now, port: Some(port), priority: Some(priority), what });
+                })
+            };
+            // All of them, though one may be left to tell.
+            Priority::all().map(of).fold(false, |is_behind, it| is_behind | it)
         };
         if ingress.has_dropped && came_in.takes_look(now) {
-            ingress.has_dropped = false;
-            for priority in Priority::all() {
-                let totals = &ingress.counters.dropped[priority.index()];
-                ingress.has_dropped |= came_in.look(now, priority, totals, &mut note);
-            }
+            let dropped = |priority: Priority| ingress.counters.dropped[priority.index()];
+            ingress.has_dropped = look(PortHalf::Ingress, came_in, &dropped);
         }
         if egress.has_dropped && on_the_way_out.takes_look(now) {
-            egress.has_dropped = false;
-            for priority in Priority::all() {
-                let totals = egress.dropped(priority);
-                egress.has_dropped |= on_the_way_out.look(now, priority, &totals, &mut note);
-            }
+            egress.has_dropped = look(PortHalf::Egress, on_the_way_out, &|it| egress.dropped(it));
         }
     }
 }

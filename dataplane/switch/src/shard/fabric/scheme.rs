@@ -1,19 +1,10 @@
-//! The flow control of a port: its deadline, and the pauses of other ports that it hears of.
+//! The pauses of other ports that the flow control of a port hears of.
 
 use super::Fabric;
 use crate::frame::Frame;
 use units::{Nanos, PortId, PortSet};
 
 impl<F: Frame> Fabric<F> {
-    /// Calls the scheme of `port`, if its deadline has come.
-    #[inline]
-    pub(super) fn call_scheme(&mut self, now: Nanos, port: PortId) {
-        let ingress = &mut self.ingress[port.index()];
-        if ingress.scheme.deadline() <= now {
-            ingress.call_scheme(now, &self.ledger, &self.pools);
-        }
-    }
-
     /// Tells the schemes that listen to `port` that the pauses in force there may have changed.
     #[inline]
     pub(super) fn pass_on(&mut self, now: Nanos, port: PortId) {

@@ -225,7 +225,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Lets the schemes of `port` make the notifications that are due.
     pub(super) fn notify(&mut self, now: Nanos, port: PortId, program: &Program) {
-        let Self { senders, egress, ways_out, owners, owned, .. } = self;
+        let Self { senders, egress, outboxes, owners, owned, .. } = self;
         let Some(senders) = &mut senders[port.index()] else { return };
         let severe = severe(senders, &egress[port.index()]);
         let mut handed_over = 0;
@@ -239,8 +239,8 @@ impl<F: Frame> Fabric<F> {
             }
             // The room in the other shard is unknown here, so hand over no more than its port can send in the
             // meantime.
-            let way = &mut ways_out[owners[port.index()].index()];
-            if handed_over == HANDED_OVER_AT_ONCE || !way.notify(port, notification) {
+            let outbox = &mut outboxes[owners[port.index()].index()];
+            if handed_over == HANDED_OVER_AT_ONCE || !outbox.notify(port, notification) {
                 let length = WireBytes::of_frame(notification.length());
                 let each = program.port(port).rate.serialization().time_of(length);
                 return Offer::Full { until: now + each * HANDED_OVER_AT_ONCE };

@@ -9,49 +9,36 @@ use crate::program::Program;
 use units::{PortId, QueueId};
 
 impl<F: Frame> Fabric<F> {
-    /// Whether frames that come in through `port` may wait in another queue than that of their priority. It is asked once
-    /// for each burst.
-    #[inline]
-    pub(super) fn detours(&self, port: PortId, program: &Program) -> bool {
-        !self.steered.is_empty() || program.bounces(port).is_some()
-    }
-
     /// Takes a frame that came in through `port` out of its priority if it bounces, and gives it the queue of its far port.
+    /// An answer leaves through its own port.
     #[inline(never)]
     pub(super) fn detour(
         &mut self,
         port: PortId,
         program: &Program,
-        mut decision: Decision,
+        (mut priority, verdict, mut queue): Decision,
         descriptor: Descriptor,
         headers: &mut [u8],
     ) -> Decision {
+        let egress = match verdict {
+            Verdict::Forward(egress) => egress,
+            Verdict::Answer(_) => port,
+            Verdict::Flood | Verdict::Consume(_) | Verdict::Drop(_) => return (priority, verdict, queue),
+        };
         if let Some(bounces) = program.bounces(port) {
-            decision = self.bounce(port, bounces, decision, &descriptor, headers);
+            let (counters, came) = (&mut self.ingress[port.index()].bounces, priority);
+            let (group, isolated) = bounces.remap(egress, came, &descriptor, headers, counters);
+            (priority, queue) = (group, if isolated == came { queue } else { isolated.into() });
         }
-        let (priority, verdict, queue) = decision;
-        (priority, verdict, self.steered(verdict, queue, &descriptor, headers))
+        if matches!(verdict, Verdict::Forward(_)) {
+            queue = self.steer(egress, queue, &descriptor, headers);
+        }
+        (priority, verdict, queue)
     }
 
-    /// The queue of a frame: that of its far port and of the priority of `queue` where the egress port has such queues, or
-    /// else `queue`.
-    pub(super) fn steered(
-        &self,
-        verdict: Verdict,
-        queue: QueueId,
-        descriptor: &Descriptor,
-        headers: &[u8],
-    ) -> QueueId {
-        match verdict {
-            Verdict::Forward(egress) if self.steered.contains(egress) => {
-                self.steer(egress, queue, descriptor, headers)
-            }
-            _ => queue,
-        }
-    }
-
-    /// The queue for the far port of a frame with these `headers`, at a port that has such queues. A frame that bounced has
-    /// the queue of its isolated priority, and so have the others of the priority of `queue`.
+    /// The queue at `egress` of a frame with these `headers`: where that port has queues for far ports, that of its far port
+    /// and of the priority of `queue`. A frame that bounced has the queue of its isolated priority, and so have the others of
+    /// that priority.
     pub(super) fn steer(
         &self,
         egress: PortId,
@@ -59,6 +46,9 @@ impl<F: Frame> Fabric<F> {
         descriptor: &Descriptor,
         headers: &[u8],
     ) -> QueueId {
+        if !self.steered.contains(egress) {
+            return queue;
+        }
         let egress = &self.egress[egress.index()];
         let (steering, priority) = (egress.steering(), egress.gate.pauses.priority(queue));
         let far = steering.zip(descriptor.destination(headers));

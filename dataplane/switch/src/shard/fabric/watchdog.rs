@@ -14,34 +14,23 @@ const DROPS_PER_CALL: u32 = 1_024;
 impl<F: Frame> Fabric<F> {
     /// Takes a pause of `time` that `priority` of `port` obeys.
     pub(super) fn pause(&mut self, now: Nanos, port: PortId, priority: Priority, time: PauseQuanta) {
-        let Self { egress, store, watchdog_log, recorder, .. } = self;
+        let Self { egress, store, recorder, .. } = self;
         let egress = &mut egress[port.index()];
         egress.pause(now, priority, time, store, |queue, change| {
-            let event = WatchdogEvent { at: now, port, queue, priority, change };
-            watchdog_log.push(event);
-            recorder.note_watchdog(&event);
+            recorder.note_watchdog(WatchdogEvent { at: now, port, queue, priority, change });
         });
         if recorder.is_on() {
             recorder.note_received_pause(now, port, priority, egress.gate.pauses.ends_at(priority));
         }
     }
 
-    /// Runs the watchdog of `port` at `now`.
-    #[inline]
-    pub(super) fn watch(&mut self, now: Nanos, port: PortId, program: &Program) {
-        if self.egress[port.index()].watchdog_deadline(&self.store) <= now {
-            self.judge(now, port, program);
-        }
-    }
-
+    /// Lets the watchdog of `port` judge at `now`.
     #[cold]
-    fn judge(&mut self, now: Nanos, port: PortId, program: &Program) {
-        let Self { egress, store, watchdog_log, recorder, .. } = self;
+    pub(super) fn judge(&mut self, now: Nanos, port: PortId, program: &Program) {
+        let Self { egress, store, recorder, .. } = self;
         egress[port.index()].judge(now, store, |queue, change| {
             let priority = program.port(port).queues[queue.index()].priority;
-            let event = WatchdogEvent { at: now, port, queue, priority, change };
-            watchdog_log.push(event);
-            recorder.note_watchdog(&event);
+            recorder.note_watchdog(WatchdogEvent { at: now, port, queue, priority, change });
         });
         self.pass_on(now, port);
         self.drop_condemned(port);

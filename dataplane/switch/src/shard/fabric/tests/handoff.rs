@@ -4,7 +4,7 @@ use super::*;
 use crate::flows::notifications::Notification;
 use crate::ledger::Volume;
 use crate::reason::DropReason;
-use crate::shard::fabric::way_out::{Cargo, Handoff, WayOut};
+use crate::shard::fabric::handoff::{Handoff, Outbox, Payload};
 use core::net::Ipv4Addr;
 use units::PortSet;
 use wire::ip::{Dscp, Ecn};
@@ -151,11 +151,11 @@ fn a_shard_sees_what_the_other_holds_of_the_pools() {
 
 #[test]
 fn a_notification_goes_to_another_shard_where_its_outbox_has_room() {
-    let mut way = WayOut::<Routed>::new();
-    let taken: Vec<_> = (0..300).map(|_| way.notify(B, cnp())).collect();
+    let mut outbox = Outbox::<Routed>::new();
+    let taken: Vec<_> = (0..300).map(|_| outbox.notify(B, cnp())).collect();
     assert_eq!(taken, [vec![true; 256], vec![false; 44]].concat());
-    assert_eq!((way.outbox.len(), way.room()), (256, 0));
-    assert!(way.outbox.iter().all(|handoff| handoff.egress == B && handoff.frame().is_none()));
+    assert_eq!((outbox.ready.len(), outbox.room()), (256, 0));
+    assert!(outbox.ready.iter().all(|handoff| handoff.egress == B && handoff.frame().is_none()));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_notification_from_another_shard_changes_the_deadline_of_its_port() {
     assert!(fabric.has_changed());
     assert_eq!((fabric.take_changed(), fabric.port_deadline(A)), (PortSet::first(2), Nanos::NEVER));
     assert_eq!((fabric.has_changed(), fabric.next_deadline()), (false, Nanos::NEVER));
-    fabric.accept(Nanos(5), &mut vec![Handoff { egress: A, cargo: Cargo::Notification(cnp()) }]);
+    fabric.accept(Nanos(5), &mut vec![Handoff { egress: A, payload: Payload::Notification(cnp()) }]);
     assert_eq!(fabric.port_deadline(A), Nanos::ZERO);
     assert_eq!(fabric.take_changed(), [A].into_iter().collect::<PortSet>());
 }

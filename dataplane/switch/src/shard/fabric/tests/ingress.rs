@@ -134,7 +134,7 @@ fn a_frame_that_is_dropped_at_egress_leaves_its_group_at_once() {
             dropped[DropReason::QueueThreshold.index()],
             Volume { frames: 3, bytes: Bytes(3 * LENGTH) }
         );
-        assert_eq!(bench.fabric.ledger().discarded(A, B, P0).frames, 3);
+        assert_eq!(bench.fabric.ledger.discarded(A, B, P0).frames, 3);
     }
 }
 

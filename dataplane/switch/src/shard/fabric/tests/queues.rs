@@ -121,9 +121,9 @@ fn the_watchdog_finds_the_queue_that_holds_frames_and_not_the_others_of_its_prio
     let mut bench = storm(WatchdogAction::Alert);
     bench.egress(B, 8);
     let [WatchdogEvent { at, port: B, queue, priority: P3, change: WatchdogChange::Detected(storm) }] =
-        *bench.fabric.watchdog_log.iter().copied().collect::<Vec<_>>()
+        *bench.fabric.recorder.watchdog.iter().copied().collect::<Vec<_>>()
     else {
-        panic!("{:?}", bench.fabric.watchdog_log)
+        panic!("{:?}", bench.fabric.recorder.watchdog)
     };
     assert_eq!((at, queue, storm.waiting.frames), (bench.now, id(8), 3));
     let stormed = |queue| bench.fabric.egress[B.index()].watchdog(queue).1;
@@ -153,7 +153,7 @@ fn a_storm_ends_with_an_xon_and_not_with_another_xoff() {
     assert!(stormed(&bench));
     bench.pause(B, PrioritySet::EMPTY.with(P3), PauseQuanta::ZERO);
     assert!(!stormed(&bench));
-    let last = bench.fabric.watchdog_log.iter().last().map(|event| event.change);
+    let last = bench.fabric.recorder.watchdog.iter().last().map(|event| event.change);
     let Some(WatchdogChange::Restored(restoration)) = last else { panic!("{last:?}") };
     assert_eq!(restoration.cause, RestorationCause::Xon);
 }

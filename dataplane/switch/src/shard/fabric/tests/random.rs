@@ -167,7 +167,7 @@ impl Comparison {
             }
         }
         let expected = if due == Nanos::NEVER { due } else { due.max(egress.gate.link_opens_at()) };
-        let found = self.bench.fabric.departure(port);
+        let found = self.bench.fabric.egress[port.index()].deadline();
         assert_eq!(found.max(self.bench.now), expected.max(self.bench.now), "{port}");
     }
 }
