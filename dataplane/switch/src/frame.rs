@@ -142,7 +142,9 @@ mod tests {
             assert_eq!((frame.bytes().len(), frame.length()), (expected, Bytes(expected as u64)));
             frame.bytes_mut().fill(1);
             assert!(frame.bytes().iter().all(|byte| *byte == 1));
+            assert_eq!(ControlFrame::copy_of(frame.bytes()), Some(frame));
         }
+        assert_eq!(ControlFrame::copy_of(&[1; 137]), None);
     }
 
     /// A frame of headers alone.
