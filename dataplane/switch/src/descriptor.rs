@@ -100,14 +100,8 @@ impl Descriptor {
 
     /// A frame that ends within its VLAN tags: forwarded by address, at the default priority.
     fn opaque() -> Self {
-        Self {
-            ether_type: EtherType::VLAN,
-            payload_offset: wire::ethernet::HEADER_LEN as u8,
-            network: Network::Other { malformed: true },
-            pcp: None,
-            vlan: 0,
-            traffic_class: 0,
-        }
+        let descriptor = Self::network(&[], Bytes::ZERO, ethernet::HEADER_LEN, EtherType::VLAN);
+        Self { network: Network::Other { malformed: true }, ..descriptor }
     }
 
     /// DSCP, if there is an IP header.

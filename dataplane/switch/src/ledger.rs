@@ -36,7 +36,7 @@ impl ShardId {
 }
 
 /// The part of the shared pools that one shard's groups and queues hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolUse {
     /// Shared part of the ingress pool.
     pub shared: Bytes,
@@ -46,89 +46,89 @@ pub struct PoolUse {
     pub egress_lossy: Bytes,
 }
 
-/// One total per priority, on a cache line of its own. A library's padded type takes two lines and would double the
-/// matrix.
+/// A number with one writer. In a checkpoint it is a plain one.
 #[derive(Default)]
-#[repr(align(64))]
-struct Row([AtomicU64; Priority::COUNT]);
+struct Total(AtomicU64);
 
-impl Row {
+impl Total {
     #[inline]
-    fn total(&self, priority: Priority) -> u64 {
-        self.0[priority.index()].load(Ordering::Acquire)
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn set(&self, number: u64) {
+        self.0.store(number, Ordering::Release);
+    }
+
+    /// Adds to it, by its writer: a load and a store, no read-modify-write. With `Release`, a reader that sees the sum also
+    /// sees its causes.
+    #[inline]
+    fn add(&self, amount: u64) {
+        self.set(self.0.load(Ordering::Relaxed) + amount);
     }
 }
 
-/// As plain numbers.
-impl Serialize for Row {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.each_ref().map(|total| total.load(Ordering::Acquire)).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Row {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        <[u64; Priority::COUNT]>::deserialize(deserializer).map(|totals| Self(totals.map(AtomicU64::new)))
-    }
-}
-
-/// Cells, bytes and frames of one priority, beside each other: most frames touch one cache line here, not three.
-#[derive(Default)]
-struct Total {
-    cells: AtomicU64,
-    bytes: AtomicU64,
-    frames: AtomicU64,
-}
-
-/// As plain numbers.
 impl Serialize for Total {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { cells, bytes, frames } = self;
-        [cells, bytes, frames].map(|total| total.load(Ordering::Acquire)).serialize(serializer)
+        self.get().serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Total {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let [cells, bytes, frames] = <[u64; 3]>::deserialize(deserializer)?.map(AtomicU64::new);
-        Ok(Self { cells, bytes, frames })
+        u64::deserialize(deserializer).map(|number| Self(AtomicU64::new(number)))
     }
+}
+
+/// One total per priority, on a cache line of its own. A library's padded type takes two lines and would double the
+/// matrix.
+#[derive(Default, Serialize, Deserialize)]
+#[repr(align(64))]
+struct Row([Total; Priority::COUNT]);
+
+impl Row {
+    #[inline]
+    fn total(&self, priority: Priority) -> &Total {
+        &self.0[priority.index()]
+    }
+}
+
+/// Cells, bytes and frames of one priority, beside each other: most frames touch one cache line here, not three.
+#[derive(Default, Serialize, Deserialize)]
+struct Account {
+    cells: Total,
+    bytes: Total,
+    frames: Total,
 }
 
 /// Cells, bytes and frames, by priority.
 #[derive(Default, Serialize, Deserialize)]
 #[repr(align(64))]
-struct Totals([Total; Priority::COUNT]);
+struct Totals([Account; Priority::COUNT]);
 
 impl Totals {
     #[inline]
     fn add(&self, priority: Priority, load: Load) {
-        let Total { cells, bytes, frames } = &self.0[priority.index()];
-        add(cells, load.cells.0);
-        add(bytes, load.volume.bytes.0);
-        add(frames, load.volume.frames);
+        let Account { cells, bytes, frames } = &self.0[priority.index()];
+        cells.add(load.cells.0);
+        bytes.add(load.volume.bytes.0);
+        frames.add(load.volume.frames);
     }
 
     fn volume(&self, priority: Priority) -> Volume {
-        let Total { bytes, frames, .. } = &self.0[priority.index()];
-        Volume { frames: frames.load(Ordering::Acquire), bytes: Bytes(bytes.load(Ordering::Acquire)) }
+        let Account { bytes, frames, .. } = &self.0[priority.index()];
+        Volume { frames: frames.get(), bytes: Bytes(bytes.get()) }
     }
 
     #[inline]
     fn cells(&self, priority: Priority) -> Cells {
-        Cells(self.0[priority.index()].cells.load(Ordering::Acquire))
+        Cells(self.0[priority.index()].cells.get())
     }
 
     fn load(&self, priority: Priority) -> Load {
         Load { cells: self.cells(priority), volume: self.volume(priority) }
     }
-}
-
-/// Adds to a total of which the caller is the only writer: a load and a store, no read-modify-write. With `Release`, a
-/// reader that sees the sum also sees its causes.
-#[inline]
-fn add(total: &AtomicU64, amount: u64) {
-    total.store(total.load(Ordering::Relaxed) + amount, Ordering::Release);
 }
 
 /// Frames and their cost of the buffer.
@@ -313,7 +313,7 @@ impl Ledger {
         load: Load,
     ) {
         self.departed[self.place(egress, ingress)].add(priority, load);
-        add(&self.released[shard.index() * self.ports + ingress.index()].0[priority.index()], load.cells.0);
+        self.released[shard.index() * self.ports + ingress.index()].total(priority).add(load.cells.0);
     }
 
     /// Credits frames that were dropped at `egress` after their admission.
@@ -334,7 +334,7 @@ impl Ledger {
     pub(crate) fn released(&self, ingress: PortId, priority: Priority) -> Cells {
         let (mut place, mut sum) = (ingress.index(), 0);
         while let Some(row) = self.released.get(place) {
-            sum += row.total(priority);
+            sum += row.total(priority).get();
             place += self.ports;
         }
         Cells(sum)
@@ -344,9 +344,9 @@ impl Ledger {
     #[inline]
     pub(crate) fn publish_pool_use(&self, shard: ShardId, held: PoolUse) {
         let row = &self.pool_use[shard.index()];
-        row.0[SHARED.index()].store(held.shared.0, Ordering::Release);
-        row.0[HEADROOM.index()].store(held.headroom.0, Ordering::Release);
-        row.0[EGRESS_LOSSY.index()].store(held.egress_lossy.0, Ordering::Release);
+        row.total(SHARED).set(held.shared.0);
+        row.total(HEADROOM).set(held.headroom.0);
+        row.total(EGRESS_LOSSY).set(held.egress_lossy.0);
     }
 
     /// The use of the pools by all shards but `shard`.
@@ -355,9 +355,9 @@ impl Ledger {
         let mut sum = PoolUse::default();
         for (index, row) in self.pool_use.iter().enumerate() {
             if index != shard.index() {
-                sum.shared.0 += row.total(SHARED);
-                sum.headroom.0 += row.total(HEADROOM);
-                sum.egress_lossy.0 += row.total(EGRESS_LOSSY);
+                sum.shared.0 += row.total(SHARED).get();
+                sum.headroom.0 += row.total(HEADROOM).get();
+                sum.egress_lossy.0 += row.total(EGRESS_LOSSY).get();
             }
         }
         sum
@@ -484,7 +484,7 @@ mod tests {
                 assert_eq!(ledger.egress_queue(to, priority), waits.volume);
                 let came: Load = (0..3).map(|egress| inside(ingress, egress)).sum();
                 assert_eq!(ledger.ingress_queue(from, priority), came.volume);
-                let rows = |shard: usize| ledger.released[3 * shard + from.index()].total(priority);
+                let rows = |shard: usize| ledger.released[3 * shard + from.index()].total(priority).get();
                 let by = |egress: core::ops::Range<u16>| -> Load {
                     egress.map(|egress| load(gone(ingress, egress) + 1)).sum()
                 };

@@ -85,15 +85,10 @@ impl Group {
 
     #[inline]
     fn room_in_bytes(&self, pools: &Pools) -> u64 {
-        let free = pools.shared_free();
+        let free = pools.shared.free();
         match self.settings {
-            GroupSettings::Lossy => {
-                if pools.memory_low {
-                    0
-                } else {
-                    free
-                }
-            }
+            GroupSettings::Lossy if pools.memory_low => 0,
+            GroupSettings::Lossy => free,
             GroupSettings::Lossless(settings) => {
                 let reserved = settings.reserved.0.saturating_sub(self.reserved);
                 let below_threshold = match settings.xoff {
@@ -109,7 +104,7 @@ impl Group {
     #[inline(always)]
     pub fn has_room(&self, cells: Cells, pools: &Pools) -> bool {
         let bytes = cells.bytes().0;
-        let free = pools.shared_free();
+        let free = pools.shared.free();
         match self.settings {
             GroupSettings::Lossy => bytes <= free && !pools.memory_low,
             GroupSettings::Lossless(settings) => {
@@ -138,29 +133,30 @@ impl Group {
             return self.settle(released, pools);
         }
         let bytes = cells.bytes().0;
-        let reserved = match self.settings {
-            GroupSettings::Lossy => 0,
-            GroupSettings::Lossless(settings) => bytes.min(settings.reserved.0.saturating_sub(self.reserved)),
-        };
+        let reserved = self.of_reserved(bytes);
         let shared = self.shared + (bytes - reserved);
-        pools.watermarks.shared.note(pools.held.shared.0 + (bytes - reserved));
+        pools.shared.watermark.note(pools.shared.held.0 + (bytes - reserved));
         self.watermark.note(self.reserved + reserved + shared);
         // Departures free the shared part first.
         let gone = bytes.min(shared);
-        pools.held.shared.0 = pools.held.shared.0 + (bytes - reserved) - gone;
+        pools.shared.held.0 = pools.shared.held.0 + (bytes - reserved) - gone;
         self.shared = shared - gone;
         self.reserved = self.reserved + reserved - (bytes - gone);
         self.settled = released;
+    }
+
+    /// The part of `bytes` that the reserved part takes.
+    #[inline(always)]
+    fn of_reserved(&self, bytes: u64) -> u64 {
+        let settings = self.settings.lossless();
+        settings.map_or(0, |settings| bytes.min(settings.reserved.0.saturating_sub(self.reserved)))
     }
 
     /// Charges cells that fit [`Group::room`].
     #[inline]
     pub fn charge_within_room(&mut self, cells: Cells, pools: &mut Pools) {
         let bytes = cells.bytes().0;
-        let reserved = match self.settings {
-            GroupSettings::Lossy => 0,
-            GroupSettings::Lossless(settings) => bytes.min(settings.reserved.0.saturating_sub(self.reserved)),
-        };
+        let reserved = self.of_reserved(bytes);
         self.charge(reserved, bytes - reserved, 0, pools);
     }
 
@@ -182,7 +178,7 @@ impl Group {
         if pools.memory_low {
             return Err(DropReason::MemoryLow);
         }
-        if pools.shared_free() < bytes {
+        if pools.shared.free() < bytes {
             return Err(DropReason::SharedPoolFull);
         }
         self.charge(0, bytes, 0, pools);
@@ -218,7 +214,7 @@ impl Group {
     /// Bytes of the shared pool that it may still take.
     #[inline]
     fn shared_room(&self, settings: &LosslessGroup, pools: &Pools) -> u64 {
-        let free = pools.shared_free();
+        let free = pools.shared.free();
         Self::shared_limit(settings, free).saturating_sub(self.shared).min(free)
     }
 
@@ -249,7 +245,7 @@ impl Group {
     #[cold]
     fn admit_late(&mut self, reserved: u64, beyond_reserved: u64, pools: &mut Pools) -> bool {
         let admits =
-            beyond_reserved <= self.late && pools.shared_free() >= beyond_reserved + pools.shared_size() / 2;
+            beyond_reserved <= self.late && pools.shared.free() >= beyond_reserved + pools.shared.size / 2;
         if admits {
             self.late -= beyond_reserved;
             self.charge(reserved, beyond_reserved, 0, pools);
@@ -260,7 +256,7 @@ impl Group {
     fn headroom_refusal(&self, settings: &LosslessGroup, bytes: u64, pools: &Pools) -> Option<DropReason> {
         if self.headroom + bytes > settings.headroom.0 {
             Some(DropReason::HeadroomExceeded)
-        } else if bytes > pools.headroom_free() {
+        } else if bytes > pools.headroom.free() {
             Some(DropReason::HeadroomPoolFull)
         } else {
             None
@@ -271,11 +267,11 @@ impl Group {
     fn charge(&mut self, reserved: u64, shared: u64, headroom: u64, pools: &mut Pools) {
         self.reserved += reserved;
         self.shared += shared;
-        pools.take_shared(shared);
+        pools.shared.take(shared);
         self.watermark.note(self.reserved + self.shared);
         if headroom > 0 {
             self.headroom += headroom;
-            pools.take_headroom(headroom);
+            pools.headroom.take(headroom);
             self.headroom_watermark.note(self.headroom);
         }
     }
@@ -290,8 +286,8 @@ impl Group {
         self.headroom -= headroom;
         self.shared -= shared;
         self.reserved -= gone - headroom - shared;
-        pools.held.headroom -= Bytes(headroom);
-        pools.held.shared -= Bytes(shared);
+        pools.headroom.held -= Bytes(headroom);
+        pools.shared.held -= Bytes(shared);
     }
 
     /// Restarts the cleared watermarks at the present levels.
@@ -304,8 +300,8 @@ impl Group {
     pub fn configure(&mut self, settings: GroupSettings, pools: &mut Pools) {
         self.settings = settings;
         let occupancy = self.occupancy().0;
-        pools.held.shared -= Bytes(self.shared);
-        pools.held.headroom -= Bytes(self.headroom);
+        pools.shared.held -= Bytes(self.shared);
+        pools.headroom.held -= Bytes(self.headroom);
         let (reserved_size, headroom_size) = match settings {
             GroupSettings::Lossy => (0, 0),
             GroupSettings::Lossless(group) => (group.reserved.0, group.headroom.0),
@@ -313,8 +309,8 @@ impl Group {
         self.headroom = self.headroom.min(headroom_size);
         self.reserved = (occupancy - self.headroom).min(reserved_size);
         self.shared = occupancy - self.headroom - self.reserved;
-        pools.take_shared(self.shared);
-        pools.take_headroom(self.headroom);
+        pools.shared.take(self.shared);
+        pools.headroom.take(self.headroom);
         self.watermark.note(self.reserved + self.shared);
     }
 }
@@ -356,7 +352,7 @@ mod tests {
         assert_eq!(group.admit(Cells(100 + 201), true, &mut pools), exceeded);
         assert_eq!(group.admit(Cells(100 + 50), true, &mut pools), Ok(Part::Headroom));
         assert_eq!(group.admit(Cells(151), true, &mut pools), exceeded);
-        pools.take_headroom(20_000 - 50 * Cells::SIZE - 60 * Cells::SIZE);
+        pools.headroom.take(20_000 - 50 * Cells::SIZE - 60 * Cells::SIZE);
         let full = Err(DropReason::HeadroomPoolFull);
         assert_eq!(group.admit(Cells(62), true, &mut pools), full);
         assert_eq!(group.admit(Cells(61), true, &mut pools), full);
@@ -366,7 +362,7 @@ mod tests {
     #[test]
     fn a_full_pool_leaves_a_group_its_reserved_part() {
         let (mut pools, group) = (small_pools(), Group::new(GroupSettings::Lossless(GROUP)));
-        pools.take_shared(50_000);
+        pools.shared.take(50_000);
         assert!(group.has_room(Cells(100), &pools) && !group.has_room(Cells(101), &pools));
         assert_eq!(group.room(&pools), Cells(100));
     }
@@ -381,7 +377,7 @@ mod tests {
     #[test]
     fn a_group_has_no_room_for_what_would_take_the_pool_to_its_end() {
         let (mut pools, group) = (small_pools(), Group::new(GroupSettings::Lossless(GROUP)));
-        pools.take_shared(50_000 - 800);
+        pools.shared.take(50_000 - 800);
         assert!(group.has_room(Cells(149), &pools) && !group.has_room(Cells(150), &pools));
         assert_eq!(group.room(&pools), Cells(149));
     }
@@ -405,7 +401,7 @@ mod tests {
 
     /// The parts of a group, which alone holds all that the pools count.
     fn parts(group: &Group, pools: &Pools) -> [u64; 3] {
-        assert_eq!((pools.held.shared, pools.held.headroom), (Bytes(group.shared), Bytes(group.headroom)));
+        assert_eq!((pools.shared.held, pools.headroom.held), (Bytes(group.shared), Bytes(group.headroom)));
         let (reserved, headroom) =
             group.settings.lossless().map_or((0, 0), |settings| (settings.reserved.0, settings.headroom.0));
         assert!(group.reserved <= reserved && group.headroom <= headroom);

@@ -30,7 +30,7 @@ impl LossyAccount {
         let bytes = cells.bytes().0;
         let reserved = bytes.min(self.settings.reserved.0.saturating_sub(self.reserved));
         let shared = bytes - reserved;
-        let free = pools.egress_lossy_free();
+        let free = pools.egress_lossy.free();
         let limit = match self.settings.threshold {
             Threshold::Static(limit) => limit.0.saturating_sub(self.settings.reserved.0),
             Threshold::Dynamic(alpha) => alpha.of(free),
@@ -45,7 +45,7 @@ impl LossyAccount {
         }
         self.reserved += reserved;
         self.shared += shared;
-        pools.take_egress_lossy(shared);
+        pools.egress_lossy.take(shared);
         Ok(())
     }
 
@@ -53,7 +53,7 @@ impl LossyAccount {
     #[inline]
     pub fn room(&self, pools: &Pools) -> Cells {
         let reserved = self.settings.reserved.0.saturating_sub(self.reserved);
-        let free = pools.egress_lossy_free();
+        let free = pools.egress_lossy.free();
         let shared = match self.settings.threshold {
             Threshold::Static(limit) => {
                 limit.0.saturating_sub(self.settings.reserved.0).saturating_sub(self.shared).min(free)
@@ -69,7 +69,7 @@ impl LossyAccount {
         let bytes = cells.bytes().0;
         let reserved = self.settings.reserved.0.saturating_sub(self.reserved);
         let Some(shared) = bytes.checked_sub(reserved).filter(|shared| *shared > 0) else { return true };
-        let free = pools.egress_lossy_free();
+        let free = pools.egress_lossy.free();
         let below_threshold = match self.settings.threshold {
             Threshold::Static(limit) => {
                 shared <= limit.0.saturating_sub(self.settings.reserved.0).saturating_sub(self.shared)
@@ -85,10 +85,10 @@ impl LossyAccount {
         let bytes = cells.bytes().0;
         let reserved = bytes.min(self.settings.reserved.0.saturating_sub(self.reserved));
         let shared = self.shared + (bytes - reserved);
-        pools.watermarks.egress_lossy.note(pools.held.egress_lossy.0 + (bytes - reserved));
+        pools.egress_lossy.watermark.note(pools.egress_lossy.held.0 + (bytes - reserved));
         // A release frees the shared part first.
         let gone = bytes.min(shared);
-        pools.held.egress_lossy.0 = pools.held.egress_lossy.0 + (bytes - reserved) - gone;
+        pools.egress_lossy.held.0 = pools.egress_lossy.held.0 + (bytes - reserved) - gone;
         self.shared = shared - gone;
         self.reserved = self.reserved + reserved - (bytes - gone);
     }
@@ -100,7 +100,7 @@ impl LossyAccount {
         let reserved = bytes.min(self.settings.reserved.0.saturating_sub(self.reserved));
         self.reserved += reserved;
         self.shared += bytes - reserved;
-        pools.take_egress_lossy(bytes - reserved);
+        pools.egress_lossy.take(bytes - reserved);
     }
 
     /// Releases the cells of frames that have left.
@@ -110,7 +110,7 @@ impl LossyAccount {
         let shared = bytes.min(self.shared);
         self.shared -= shared;
         self.reserved -= (bytes - shared).min(self.reserved);
-        pools.held.egress_lossy -= Bytes(shared);
+        pools.egress_lossy.held -= Bytes(shared);
     }
 }
 
@@ -134,17 +134,17 @@ mod tests {
         assert_eq!(queue.admit(Cells(10 + 15), &mut pools), Ok(()));
         assert_eq!(queue.admit(Cells(7), &mut pools), Err(DropReason::QueueThreshold));
         assert_eq!(queue.admit(Cells(5), &mut pools), Ok(()));
-        assert_eq!(pools.held.egress_lossy, Bytes(320), "what is reserved is not of the pool");
+        assert_eq!(pools.egress_lossy.held, Bytes(320), "what is reserved is not of the pool");
     }
 
     #[test]
     fn a_full_pool_leaves_a_queue_its_reserved_part() {
         let (mut queue, mut pools) = account(160, 10_000, 320);
         assert_eq!(queue.admit(Cells(10 + 22), &mut pools), Err(DropReason::EgressPoolFull));
-        pools.take_egress_lossy(320);
+        pools.egress_lossy.take(320);
         assert_eq!(queue.admit(Cells(11), &mut pools), Err(DropReason::EgressPoolFull));
         assert_eq!(queue.admit(Cells(10), &mut pools), Ok(()));
-        pools.held.egress_lossy = Bytes::ZERO;
+        pools.egress_lossy.held = Bytes::ZERO;
         assert_eq!(queue.admit(Cells(20), &mut pools), Ok(()), "all that is free");
     }
 

@@ -11,4 +11,4 @@ mod pools;
 
 pub(crate) use group::{Group, Part};
 pub(crate) use lossy::LossyAccount;
-pub(crate) use pools::Pools;
+pub(crate) use pools::{Pool, Pools};

@@ -6,105 +6,87 @@ use crate::watermark::Watermark;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-/// Watermarks of the pools: the part that one shard holds.
+/// One shard's view of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct PoolWatermarks {
-    /// Shared part of the ingress pool.
-    pub shared: Watermark,
-    /// Headroom pool.
-    pub headroom: Watermark,
-    /// Egress pool of lossy queues.
-    pub egress_lossy: Watermark,
+pub(crate) struct Pool {
+    pub size: u64,
+    /// What this shard holds, and the most of it.
+    pub held: Bytes,
+    pub watermark: Watermark,
+    /// What the other shards held when this one last looked.
+    pub others: Bytes,
 }
 
-/// One shard's view of the pools: their sizes, its own use, and the use by the others at its last look.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+impl Pool {
+    /// Bytes that all shards hold.
+    #[inline]
+    pub fn held_by_all(&self) -> u64 {
+        self.held.0 + self.others.0
+    }
+
+    #[inline]
+    pub fn free(&self) -> u64 {
+        self.size.saturating_sub(self.held_by_all())
+    }
+
+    #[inline]
+    pub fn take(&mut self, bytes: u64) {
+        self.held += Bytes(bytes);
+        self.watermark.note(self.held.0);
+    }
+}
+
+/// One shard's view of the pools.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pools {
-    shared: u64,
-    headroom: u64,
-    egress_lossy: u64,
+    /// Shared part of the ingress pool.
+    pub shared: Pool,
+    pub headroom: Pool,
+    /// Egress pool of lossy queues.
+    pub egress_lossy: Pool,
     /// Whether memory for received frames runs low. Then lossless groups stay paused, and lossy frames are dropped.
     pub memory_low: bool,
-    pub held: PoolUse,
-    pub others: PoolUse,
-    pub watermarks: PoolWatermarks,
 }
 
 impl Pools {
     pub fn new(settings: &BufferSettings) -> Self {
-        Self {
-            shared: settings.shared.0,
-            headroom: settings.headroom.0,
-            egress_lossy: settings.egress_lossy.0,
-            memory_low: false,
-            held: PoolUse::default(),
-            others: PoolUse::default(),
-            watermarks: PoolWatermarks::default(),
-        }
+        let mut pools = Self::default();
+        pools.configure(settings);
+        pools
     }
 
     /// Applies new sizes; charges stay.
     pub fn configure(&mut self, settings: &BufferSettings) {
-        self.shared = settings.shared.0;
-        self.headroom = settings.headroom.0;
-        self.egress_lossy = settings.egress_lossy.0;
-    }
-
-    /// Bytes of the shared part that all shards hold.
-    #[inline]
-    pub fn shared_held(&self) -> u64 {
-        self.held.shared.0 + self.others.shared.0
-    }
-
-    /// Bytes of the shared part, whoever holds them.
-    pub fn shared_size(&self) -> u64 {
-        self.shared
-    }
-
-    #[inline]
-    pub fn shared_free(&self) -> u64 {
-        self.shared.saturating_sub(self.shared_held())
+        self.shared.size = settings.shared.0;
+        self.headroom.size = settings.headroom.0;
+        self.egress_lossy.size = settings.egress_lossy.0;
     }
 
     /// Whether no shard holds any of the ingress pools.
     pub fn are_empty(&self) -> bool {
-        let held = self.held.shared + self.others.shared + self.held.headroom + self.others.headroom;
-        held == Bytes::ZERO
+        self.shared.held_by_all() + self.headroom.held_by_all() == 0
     }
 
+    /// What this shard holds.
     #[inline]
-    pub fn headroom_free(&self) -> u64 {
-        self.headroom.saturating_sub(self.held.headroom.0 + self.others.headroom.0)
+    pub fn held(&self) -> PoolUse {
+        let Self { shared, headroom, egress_lossy, .. } = self;
+        PoolUse { shared: shared.held, headroom: headroom.held, egress_lossy: egress_lossy.held }
     }
 
+    /// Notes what the other shards hold.
     #[inline]
-    pub fn egress_lossy_free(&self) -> u64 {
-        self.egress_lossy.saturating_sub(self.held.egress_lossy.0 + self.others.egress_lossy.0)
-    }
-
-    #[inline]
-    pub fn take_shared(&mut self, bytes: u64) {
-        self.held.shared += Bytes(bytes);
-        self.watermarks.shared.note(self.held.shared.0);
-    }
-
-    #[inline]
-    pub fn take_headroom(&mut self, bytes: u64) {
-        self.held.headroom += Bytes(bytes);
-        self.watermarks.headroom.note(self.held.headroom.0);
-    }
-
-    #[inline]
-    pub fn take_egress_lossy(&mut self, bytes: u64) {
-        self.held.egress_lossy += Bytes(bytes);
-        self.watermarks.egress_lossy.note(self.held.egress_lossy.0);
+    pub fn note_others(&mut self, others: PoolUse) {
+        self.shared.others = others.shared;
+        self.headroom.others = others.headroom;
+        self.egress_lossy.others = others.egress_lossy;
     }
 
     /// Restarts the cleared watermarks at the present levels.
     pub fn clear_watermarks(&mut self) {
-        self.watermarks.shared.clear(self.held.shared.0);
-        self.watermarks.headroom.clear(self.held.headroom.0);
-        self.watermarks.egress_lossy.clear(self.held.egress_lossy.0);
+        for pool in [&mut self.shared, &mut self.headroom, &mut self.egress_lossy] {
+            pool.watermark.clear(pool.held.0);
+        }
     }
 }
 
@@ -120,18 +102,18 @@ mod tests {
     };
 
     fn free(pools: &Pools) -> [u64; 3] {
-        [pools.shared_free(), pools.headroom_free(), pools.egress_lossy_free()]
+        [pools.shared.free(), pools.headroom.free(), pools.egress_lossy.free()]
     }
 
     #[test]
     fn what_all_shards_hold_is_not_free() {
         let mut pools = Pools::new(&SIZE);
         assert_eq!(free(&pools), [1_000, 500, 700]);
-        pools.take_shared(300);
-        pools.take_headroom(200);
-        pools.take_egress_lossy(100);
+        pools.shared.take(300);
+        pools.headroom.take(200);
+        pools.egress_lossy.take(100);
         assert_eq!(free(&pools), [700, 300, 600]);
-        pools.others = PoolUse { shared: Bytes(50), headroom: Bytes(40), egress_lossy: Bytes(30) };
+        pools.note_others(PoolUse { shared: Bytes(50), headroom: Bytes(40), egress_lossy: Bytes(30) });
         assert_eq!(free(&pools), [650, 260, 570]);
         pools.configure(&BufferSettings { shared: Bytes(2_000), headroom: Bytes(100), ..SIZE });
         assert_eq!(free(&pools), [1_650, 0, 570], "what is held stays, and may be more than there is");
@@ -140,14 +122,14 @@ mod tests {
     #[test]
     fn the_ingress_pools_are_empty_where_no_shard_holds_any_of_them() {
         let mut pools = Pools::new(&SIZE);
-        pools.take_egress_lossy(1);
+        pools.egress_lossy.take(1);
         assert!(pools.are_empty());
         let one = Bytes(1);
         for holds in [
-            |pools: &mut Pools, one| pools.held.shared = one,
-            |pools: &mut Pools, one| pools.held.headroom = one,
-            |pools: &mut Pools, one| pools.others.shared = one,
-            |pools: &mut Pools, one| pools.others.headroom = one,
+            |pools: &mut Pools, one| pools.shared.held = one,
+            |pools: &mut Pools, one| pools.headroom.held = one,
+            |pools: &mut Pools, one| pools.shared.others = one,
+            |pools: &mut Pools, one| pools.headroom.others = one,
         ] {
             holds(&mut pools, one);
             assert!(!pools.are_empty());
@@ -159,14 +141,14 @@ mod tests {
     #[test]
     fn watermarks_are_the_highest_level_since_they_were_cleared() {
         let mut pools = Pools::new(&SIZE);
-        pools.take_shared(300);
-        pools.take_headroom(200);
-        pools.take_egress_lossy(100);
+        pools.shared.take(300);
+        pools.headroom.take(200);
+        pools.egress_lossy.take(100);
         let marks = |pools: &Pools| {
-            let marks = &pools.watermarks;
-            [marks.shared, marks.headroom, marks.egress_lossy].map(|mark| mark.since_cleared().0)
+            let each = [&pools.shared, &pools.headroom, &pools.egress_lossy];
+            each.map(|pool| pool.watermark.since_cleared().0)
         };
-        pools.held = PoolUse { shared: Bytes(3), headroom: Bytes(2), egress_lossy: Bytes(1) };
+        (pools.shared.held, pools.headroom.held, pools.egress_lossy.held) = (Bytes(3), Bytes(2), Bytes(1));
         assert_eq!(marks(&pools), [300, 200, 100]);
         pools.clear_watermarks();
         assert_eq!(marks(&pools), [3, 2, 1]);

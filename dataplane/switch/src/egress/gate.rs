@@ -36,7 +36,7 @@ impl Gate {
             shaped: shaped(settings),
             shapes: shapes(settings),
             pauses: ReceivedPauses::new(settings),
-            upstream: upstream(settings),
+            upstream: Upstream::new(settings),
         }
     }
 
@@ -57,12 +57,8 @@ impl Gate {
         self.shaped = shaped(new);
         self.shapes = shapes(new);
         self.pauses.configure(now, &new.pfc, new.rate);
-        let (rate, max_frame, lossless) = (new.rate, new.max_frame, new.lossless());
-        let queues = new.queues.iter().map(|queue| queue.priority);
-        let taken =
-            |it: &mut Box<Upstream>| it.configure(new.flow_control, rate, max_frame, lossless, queues);
-        if !self.upstream.as_mut().is_some_and(taken) {
-            self.upstream = upstream(new);
+        if !self.upstream.as_mut().is_some_and(|upstream| upstream.configure(new)) {
+            self.upstream = Upstream::new(new);
         }
     }
 
@@ -207,11 +203,6 @@ impl Opening<'_> {
     pub fn close(self) {
         *self.home = self.link;
     }
-}
-
-fn upstream(settings: &PortSettings) -> Option<Box<Upstream>> {
-    let queues = settings.queues.iter().map(|queue| queue.priority);
-    Upstream::new(settings.flow_control, settings.rate, settings.max_frame, settings.lossless(), queues)
 }
 
 /// The queues of `priorities`.

@@ -27,7 +27,7 @@ pub(crate) use look::Look;
 pub(crate) use sender::{Directive, PauseSender, PauseTimes};
 pub use sender::{PauseCause, PausesSent};
 pub use sequence::Sequence;
-pub(crate) use upstream::{Upstream, UpstreamCounters};
+pub(crate) use upstream::Upstream;
 
 use crate::hash::HashKey;
 use crate::service::{FrameRoom, Outgoing, Service};
@@ -82,23 +82,11 @@ impl Scheme {
             (Self::Pfc, FlowControl::Pfc) => false,
             (Self::Bifrost(bifrost), FlowControl::Bifrost(new)) => bifrost.configure(new, rate, look),
             (Self::BifrostX(bifrost), FlowControl::BifrostX(new)) => bifrost.configure(new, rate, look),
-            (Self::Cbfc(credits), FlowControl::Cbfc(new)) => {
-                credits.configure(new, look);
-                false
-            }
-            (Self::PPfc(p_pfc), FlowControl::PPfc(new)) => {
-                p_pfc.configure(new, rate, key);
-                false
-            }
+            (Self::Cbfc(credits), FlowControl::Cbfc(new)) => credits.configure(new, look),
+            (Self::PPfc(p_pfc), FlowControl::PPfc(new)) => p_pfc.configure(new, rate, key),
             (Self::PortGrants(it), FlowControl::PortGrants(new)) => it.configure(new, rate, look),
-            (Self::CaPfc(capfc), FlowControl::CaPfc(new)) => {
-                capfc.configure(new, rate);
-                false
-            }
-            (Self::Relay(relay), FlowControl::Relay(new)) => {
-                relay.configure(new);
-                false
-            }
+            (Self::CaPfc(capfc), FlowControl::CaPfc(new)) => capfc.configure(new, rate),
+            (Self::Relay(relay), FlowControl::Relay(new)) => relay.configure(new),
             _ => {
                 *self = Self::new(settings, rate, key, look);
                 true
@@ -145,10 +133,10 @@ impl Scheme {
             Self::Pfc => Nanos::NEVER,
             Self::Bifrost(bifrost) => bifrost.deadline(),
             Self::BifrostX(bifrost) => bifrost.deadline(),
-            Self::Cbfc(credits) => credits.deadline(),
-            Self::PPfc(p_pfc) => p_pfc.deadline(),
-            Self::CaPfc(capfc) => capfc.deadline(),
-            Self::Relay(relay) => relay.deadline(),
+            Self::Cbfc(credits) => credits.next,
+            Self::PPfc(p_pfc) => p_pfc.next,
+            Self::CaPfc(capfc) => capfc.next,
+            Self::Relay(relay) => relay.next,
             Self::PortGrants(it) => it.deadline(),
         }
     }
@@ -171,7 +159,7 @@ impl Scheme {
 
     /// The port whose received pauses it acts on, if it does: it must hear of each change there.
     pub fn listens_to(&self) -> Option<PortId> {
-        if let Self::Relay(relay) = self { Some(relay.from()) } else { None }
+        if let Self::Relay(relay) = self { Some(relay.settings.from) } else { None }
     }
 
     /// Takes the pauses in force at the port that it listens to.
@@ -193,53 +181,28 @@ impl Scheme {
 
     /// The session in which it speaks; zero if its messages have none.
     pub fn session(&self) -> u32 {
-        match self {
-            Self::Cbfc(credits) => credits.session(),
-            _ => 0,
-        }
+        if let Self::Cbfc(credits) = self { credits.session } else { 0 }
     }
 
-    /// Whether a message to the peer waits for the link.
-    #[inline]
-    fn has_message(&self) -> bool {
-        match self {
-            Self::BifrostX(bifrost) => bifrost.has_message(),
-            Self::Cbfc(credits) => credits.has_message(),
-            Self::PortGrants(it) => it.has_message(),
-            _ => false,
-        }
-    }
-
-    /// Takes the message that waits for the link.
-    fn take_message(&mut self, outgoing: &Outgoing) -> Option<Message> {
-        match self {
-            Self::BifrostX(bifrost) => bifrost.take_message().map(Message::Slot),
-            Self::Cbfc(credits) => credits.take_message(outgoing.sent).map(Message::Credit),
-            Self::PortGrants(it) => it.take_message(),
-            _ => None,
-        }
-    }
-
-    /// Its report, with what the upstream side of the same port has counted.
-    pub fn report(&self, upstream: Option<UpstreamCounters>) -> SchemeReport {
+    /// Its report, with what the `upstream` side of the same port has counted.
+    pub fn report(&self, upstream: Option<&Upstream>) -> SchemeReport {
         match (self, upstream) {
             (Self::Pfc, _) => SchemeReport::Pfc,
             (Self::Bifrost(bifrost), _) => SchemeReport::Bifrost(bifrost.report()),
-            (Self::BifrostX(bifrost), Some(UpstreamCounters::BifrostX(counters))) => {
-                SchemeReport::BifrostX(bifrost.report(counters))
+            (Self::PPfc(p_pfc), _) => SchemeReport::PPfc(p_pfc.report),
+            (Self::CaPfc(capfc), _) => SchemeReport::CaPfc(capfc.report),
+            (Self::Relay(relay), _) => SchemeReport::Relay(relay.report),
+            (Self::BifrostX(bifrost), Some(Upstream::BifrostX(it))) => {
+                SchemeReport::BifrostX(bifrost.report(it.counters()))
             }
-            (Self::BifrostX(bifrost), _) => SchemeReport::BifrostX(bifrost.report(Default::default())),
-            (Self::Cbfc(credits), Some(UpstreamCounters::Cbfc(numbers))) => {
-                SchemeReport::Cbfc(credits.report(numbers))
+            (Self::Cbfc(credits), Some(Upstream::Cbfc(it))) => {
+                SchemeReport::Cbfc(credits.report(it.numbers()))
             }
-            (Self::Cbfc(credits), _) => SchemeReport::Cbfc(credits.report(Sequence::default())),
-            (Self::PPfc(p_pfc), _) => SchemeReport::PPfc(p_pfc.report()),
-            (Self::CaPfc(capfc), _) => SchemeReport::CaPfc(capfc.report()),
-            (Self::Relay(relay), _) => SchemeReport::Relay(relay.report()),
-            (Self::PortGrants(it), Some(UpstreamCounters::PortGrants(counters))) => {
-                SchemeReport::PortGrants(it.report(counters))
+            (Self::PortGrants(grants), Some(Upstream::PortGrants(it))) => {
+                SchemeReport::PortGrants(grants.report(it.counters()))
             }
-            (Self::PortGrants(it), _) => SchemeReport::PortGrants(it.report(Default::default())),
+            // Both sides of a port have the same scheme.
+            (Self::BifrostX(_) | Self::Cbfc(_) | Self::PortGrants(_), _) => SchemeReport::Pfc,
         }
     }
 }
@@ -248,7 +211,13 @@ impl Scheme {
 impl Service for Scheme {
     #[inline]
     fn frame_due(&self) -> Nanos {
-        if self.has_message() { Nanos::ZERO } else { Nanos::NEVER }
+        let has_message = match self {
+            Self::BifrostX(bifrost) => bifrost.message.is_some(),
+            Self::Cbfc(credits) => credits.has_message,
+            Self::PortGrants(it) => it.has_message(),
+            _ => false,
+        };
+        if has_message { Nanos::ZERO } else { Nanos::NEVER }
     }
 
     fn next_frame(
@@ -258,7 +227,13 @@ impl Service for Scheme {
         outgoing: &Outgoing,
         frame: &mut FrameRoom,
     ) -> Option<usize> {
-        self.take_message(outgoing)?.emit(source, frame).ok()
+        let message = match self {
+            Self::BifrostX(bifrost) => bifrost.message.take().map(Message::Slot),
+            Self::Cbfc(credits) => credits.take_message(outgoing.sent).map(Message::Credit),
+            Self::PortGrants(it) => it.take_message(),
+            _ => None,
+        };
+        message?.emit(source, frame).ok()
     }
 
     fn sent(&mut self, _: Nanos) {}

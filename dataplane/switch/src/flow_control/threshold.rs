@@ -32,7 +32,7 @@ pub fn above(group: &Group, pools: &Pools) -> Option<PauseCause> {
 /// (`overflowed`).
 fn full(group: &Group, pools: &Pools, overflowed: bool) -> Option<PauseCause> {
     let settings = group.settings().lossless()?;
-    let free = pools.shared_free();
+    let free = pools.shared.free();
     if group.shared() >= Group::shared_limit(settings, free) {
         Some(PauseCause::Threshold)
     } else if overflowed || free == 0 {
@@ -56,7 +56,7 @@ fn resume_below(settings: &LosslessGroup, pools: &Pools) -> u64 {
     match settings.xoff {
         Threshold::Static(_) => settings.xon.0,
         Threshold::Dynamic(alpha) => {
-            let threshold = settings.reserved.0 + alpha.of(pools.shared_free());
+            let threshold = settings.reserved.0 + alpha.of(pools.shared.free());
             settings.xon.0.max(threshold.saturating_sub(settings.xon_offset.0))
         }
     }
@@ -141,7 +141,7 @@ mod tests {
     fn an_exhausted_pool_pauses_before_the_threshold_does() {
         let fixed = LosslessGroup { xoff: Threshold::Static(Bytes(1_000_000)), ..azure_group() };
         let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(fixed)));
-        pools.take_shared(18_000_000 - 512);
+        pools.shared.take(18_000_000 - 512);
         assert_eq!(admit(&mut group, &mut pools, Cells::within(1_248 + 496)), None);
         assert_eq!(admit(&mut group, &mut pools, Cells(7)), Some(PauseCause::PoolFull));
         assert_eq!((group.shared(), group.headroom()), (512, Bytes(96)));
@@ -152,9 +152,9 @@ mod tests {
         let (mut pools, mut group) = (azure_pools(), Group::new(GroupSettings::Lossless(azure_group())));
         let refused = Err(DropReason::HeadroomExceeded);
         assert_eq!(reached(&group, &pools, &refused), None, "nothing is inside");
-        pools.others.shared = Bytes(16);
+        pools.shared.others = Bytes(16);
         assert_eq!(reached(&group, &pools, &refused), Some(PauseCause::PoolFull), "another group holds some");
-        pools.others.shared = Bytes::ZERO;
+        pools.shared.others = Bytes::ZERO;
         assert_eq!(group.admit(Cells(1), false, &mut pools), Ok(Part::Reserved));
         assert_eq!(reached(&group, &pools, &refused), Some(PauseCause::PoolFull), "the group holds some");
     }

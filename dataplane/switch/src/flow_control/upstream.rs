@@ -1,11 +1,11 @@
 //! The upstream side of a port: what its peer granted, as a part of the port's gate.
 
 use super::choice::FlowControl;
-use super::sequence::Sequence;
 use super::{bifrostx, cbfc, port_grants};
+use crate::program::PortSettings;
 use crate::service::Outgoing;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Bytes, Nanos, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
+use units::{Nanos, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
 use wire::grants::Message;
 
 /// The upstream side of one port: what limits it beside pauses. It is a part of the port's gate.
@@ -17,27 +17,13 @@ pub(crate) enum Upstream {
     PortGrants(port_grants::Upstream),
 }
 
-/// The counters of the upstream side.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum UpstreamCounters {
-    BifrostX(bifrostx::UpstreamCounters),
-    Cbfc(Sequence),
-    PortGrants(port_grants::UpstreamCounters),
-}
-
 impl Upstream {
-    /// The upstream side of a port on a link of `rate`, with frames of up to `max_frame`, these `lossless` priorities, and
-    /// `queues` of these priorities; `None` if pauses alone limit it.
-    pub fn new(
-        settings: FlowControl,
-        rate: BitRate,
-        max_frame: Bytes,
-        lossless: PrioritySet,
-        queues: impl Iterator<Item = Priority> + Clone,
-    ) -> Option<Box<Self>> {
-        let upstream = match settings {
+    /// The upstream side of a port with these settings; `None` if pauses alone limit it.
+    pub fn new(settings: &PortSettings) -> Option<Box<Self>> {
+        let (rate, lossless, queues) = (settings.rate, settings.lossless(), priorities(settings));
+        let upstream = match settings.flow_control {
             FlowControl::BifrostX(slots) => Self::BifrostX(bifrostx::Upstream::new(&slots, rate, lossless)),
-            FlowControl::Cbfc(cbfc) => Self::Cbfc(cbfc::Upstream::new(cbfc, max_frame, lossless)),
+            FlowControl::Cbfc(cbfc) => Self::Cbfc(cbfc::Upstream::new(cbfc, settings.max_frame, lossless)),
             FlowControl::PortGrants(it) => {
                 Self::PortGrants(port_grants::Upstream::new(&it, rate, lossless, queues))
             }
@@ -47,19 +33,13 @@ impl Upstream {
     }
 
     /// Applies new settings. Returns whether it takes them over; if not, the port needs another one.
-    pub fn configure(
-        &mut self,
-        settings: FlowControl,
-        rate: BitRate,
-        max_frame: Bytes,
-        lossless: PrioritySet,
-        queues: impl Iterator<Item = Priority>,
-    ) -> bool {
-        match (self, settings) {
+    pub fn configure(&mut self, settings: &PortSettings) -> bool {
+        let (rate, lossless) = (settings.rate, settings.lossless());
+        match (self, settings.flow_control) {
             (Self::BifrostX(it), FlowControl::BifrostX(slots)) => it.configure(&slots, rate, lossless),
-            (Self::Cbfc(it), FlowControl::Cbfc(cbfc)) => it.configure(cbfc, max_frame, lossless),
+            (Self::Cbfc(it), FlowControl::Cbfc(cbfc)) => it.configure(cbfc, settings.max_frame, lossless),
             (Self::PortGrants(it), FlowControl::PortGrants(new)) => {
-                return it.configure(&new, rate, lossless, queues);
+                return it.configure(&new, rate, lossless, priorities(settings));
             }
             _ => return false,
         }
@@ -138,13 +118,9 @@ impl Upstream {
             _ => false,
         }
     }
+}
 
-    /// Its counters.
-    pub fn counters(&self) -> UpstreamCounters {
-        match self {
-            Self::BifrostX(it) => UpstreamCounters::BifrostX(it.counters()),
-            Self::Cbfc(it) => UpstreamCounters::Cbfc(it.numbers()),
-            Self::PortGrants(it) => UpstreamCounters::PortGrants(it.counters()),
-        }
-    }
+/// The priorities of the queues of a port.
+fn priorities(settings: &PortSettings) -> impl Iterator<Item = Priority> + Clone {
+    settings.queues.iter().map(|queue| queue.priority)
 }

@@ -68,15 +68,7 @@ impl IngressPort {
         let settings = program.port(id);
         let (lossless, counters) = (settings.lossless(), IngressCounters::default());
         let holding = PrioritySet::EMPTY;
-        let look = Look {
-            port: id,
-            lossless,
-            received: &counters.received,
-            ledger,
-            shared_free: Bytes(pools.shared_free()),
-            shared_held: Bytes(pools.shared_held()),
-            holding,
-        };
+        let look = Look::new(id, lossless, &counters.received, (ledger, pools), holding);
         let mut scheme = Scheme::new(settings.flow_control, settings.rate, program.hash_key(), look);
         scheme.learn(program.behind(id), look);
         Self {
@@ -109,23 +101,16 @@ impl IngressPort {
         self.mac = settings.mac;
         let advertises_anew = self.configure_advertiser(settings, program.settings().seed, ledger);
         self.lossless = settings.lossless();
-        let look = Look {
-            port: self.id,
-            lossless: self.lossless,
-            received: &self.counters.received,
-            ledger,
-            shared_free: Bytes(pools.shared_free()),
-            shared_held: Bytes(pools.shared_held()),
-            holding: self.holding,
-        };
-        let (flow_control, key) = (settings.flow_control, program.hash_key());
-        let restarts = self.scheme.configure(flow_control, settings.rate, key, look);
+        let (flow_control, key, behind) =
+            (settings.flow_control, program.hash_key(), program.behind(self.id));
+        let (scheme, pauses, look) = self.show(ledger, pools);
+        let restarts = scheme.configure(flow_control, settings.rate, key, look);
         if restarts {
             // No other scheme knows what it holds.
             let (priorities, cause) = (PrioritySet::EMPTY, PauseCause::default());
-            self.pauses.follow(Directive::Hold { priorities, cause });
+            pauses.follow(Directive::Hold { priorities, cause });
         }
-        self.scheme.learn(program.behind(self.id), look);
+        scheme.learn(behind, look);
         if restarts || advertises_anew {
             self.wake(now);
         }
@@ -216,9 +201,7 @@ impl IngressPort {
         pools: &'a Pools,
     ) -> (&'a mut Scheme, &'a mut PauseSender, Look<'a>) {
         let Self { id, lossless, holding, scheme, pauses, counters, .. } = self;
-        let (port, lossless, received, holding) = (*id, *lossless, &counters.received, *holding);
-        let (shared_free, shared_held) = (Bytes(pools.shared_free()), Bytes(pools.shared_held()));
-        (scheme, pauses, Look { port, lossless, received, ledger, shared_free, shared_held, holding })
+        (scheme, pauses, Look::new(*id, *lossless, &counters.received, (ledger, pools), *holding))
     }
 
     /// Cells of `priority` that may come in without a closer check, in any number of frames.

@@ -12,21 +12,17 @@ pub(super) const IN_HASTE: u8 = 4;
 /// The timers.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Announcer {
-    due: Nanos,
+    /// When the next announcement is due.
+    pub due: Nanos,
     /// The earliest time of the next one.
     earliest: Nanos,
     /// Announcements that are still to leave in haste.
     in_haste: u8,
     /// Whether the next one is the last, or that has left.
-    ends: bool,
+    pub ends: bool,
 }
 
 impl Announcer {
-    /// When the next announcement is due.
-    pub fn due(&self) -> Nanos {
-        self.due
-    }
-
     /// Notes that one left at `now`.
     pub fn sent(&mut self, now: Nanos, interval: Interval) {
         if self.ends {
@@ -58,10 +54,5 @@ impl Announcer {
         if !core::mem::replace(&mut self.ends, true) {
             self.due = Nanos::ZERO;
         }
-    }
-
-    /// Whether the next announcement is the last.
-    pub fn ends(&self) -> bool {
-        self.ends
     }
 }

@@ -74,7 +74,7 @@ impl Agent {
 
     /// The announcement that is due at `now`.
     fn message(&self, now: Nanos) -> Option<Message> {
-        (self.announcer.due() <= now).then(|| match self.announcer.ends() {
+        (self.announcer.due <= now).then(|| match self.announcer.ends {
             true => self.settings.shutdown(),
             false => self.settings.announcement(),
         })
@@ -114,7 +114,7 @@ impl Agent {
 
 impl Service for Agent {
     fn frame_due(&self) -> Nanos {
-        self.announcer.due()
+        self.announcer.due
     }
 
     fn next_frame(

@@ -67,7 +67,8 @@ pub(super) struct Initiator {
     samples: Samples,
     /// The clock, t3 and t4 of the last complete exchange.
     last_origin: Option<(PortIdentity, Timestamp, Nanos)>,
-    last_delay: Option<Interval>,
+    /// The delay of the last exchange.
+    pub last_delay: Option<Interval>,
     lost_in_a_row: u32,
     doubtful_in_a_row: u32,
     pub counters: InitiatorCounters,
@@ -82,11 +83,6 @@ impl Initiator {
     /// The delay that the last exchanges agree on.
     pub fn delay(&self) -> Option<Interval> {
         self.samples.estimate()
-    }
-
-    /// The delay of the last exchange.
-    pub fn last_delay(&self) -> Option<Interval> {
-        self.last_delay
     }
 
     /// Forgets what was measured. The next request is due at once.

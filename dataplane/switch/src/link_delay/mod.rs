@@ -109,7 +109,7 @@ impl Meter {
     pub fn report(&self) -> LinkDelayReport {
         LinkDelayReport {
             delay: self.initiator.delay(),
-            last_delay: self.initiator.last_delay(),
+            last_delay: self.initiator.last_delay,
             asked: self.initiator.counters,
             answered: self.responder.counters,
         }

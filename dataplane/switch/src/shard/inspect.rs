@@ -1,6 +1,7 @@
 //! Inspection of a shard: counters, levels, watermarks, pauses.
 
 use super::Shard;
+use crate::admission::{Pool, Pools};
 use crate::congestion::NotifiersReport;
 use crate::congestion::adaptive_ecn::AdaptiveEcnReport;
 use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
@@ -210,7 +211,7 @@ impl<F: Frame> Shard<F> {
 
     /// The report of the flow control of `port`.
     pub fn flow_control(&self, port: PortId) -> SchemeReport {
-        let upstream = self.fabric.egress[port.index()].gate.upstream.as_ref().map(|it| it.counters());
+        let upstream = self.fabric.egress[port.index()].gate.upstream.as_deref();
         self.fabric.ingress[port.index()].scheme.report(upstream)
     }
 
@@ -338,13 +339,9 @@ impl<F: Frame> Shard<F> {
 
     /// The pools: the part that this shard holds.
     pub fn pools(&self) -> PoolReport {
-        let pools = &self.fabric.pools;
-        let (held, marks) = (pools.held, pools.watermarks);
-        PoolReport {
-            shared: PoolLevel { held: held.shared, watermark: marks.shared },
-            headroom: PoolLevel { held: held.headroom, watermark: marks.headroom },
-            egress_lossy: PoolLevel { held: held.egress_lossy, watermark: marks.egress_lossy },
-        }
+        let level = |pool: &Pool| PoolLevel { held: pool.held, watermark: pool.watermark };
+        let Pools { shared, headroom, egress_lossy, .. } = &self.fabric.pools;
+        PoolReport { shared: level(shared), headroom: level(headroom), egress_lossy: level(egress_lossy) }
     }
 
     /// Restarts all cleared-on-read watermarks at the present levels. The persistent ones stay.

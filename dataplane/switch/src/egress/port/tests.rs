@@ -163,7 +163,7 @@ impl Scene {
     }
 
     fn lossy_held(&self) -> u64 {
-        self.pools.held.egress_lossy.0
+        self.pools.egress_lossy.held.0
     }
 
     /// Whether a lone frame may pass when a link that was taken at zero is free again.
@@ -279,7 +279,7 @@ fn a_lone_frame_waits_behind_frames_pauses_and_a_busy_link() {
     assert_eq!(after(|scene| assert_eq!(scene.enqueue(1, LOSSLESS, 0), 1)), (false, false));
     let paused = after(|scene| scene.port.gate.pauses.stop(Nanos(0), P3, PauseQuanta(100)));
     assert_eq!(paused, (false, false));
-    let full = after(|scene| scene.pools.held.egress_lossy = Bytes(100 * COST));
+    let full = after(|scene| scene.pools.egress_lossy.held = Bytes(100 * COST));
     assert_eq!(full, (true, false), "lossless frames do not take this pool");
 
     let mut scene = Scene::new(&settings());
@@ -310,7 +310,7 @@ fn a_frame_that_passes_takes_the_link_and_leaves_its_mark_on_the_pool_where_it_i
         let Scene { port, pools, .. } = &mut scene;
         let start = |now| port.pass(Nanos(now), Bytes(LENGTH.into()), Q3, lossless, pools);
         assert_eq!([0, 100].map(start), [Nanos(0), Nanos(1_000)]);
-        assert_eq!(pools.watermarks.egress_lossy.persistent(), Bytes(most));
+        assert_eq!(pools.egress_lossy.watermark.persistent(), Bytes(most));
         let queue = scene.port.queue(Q3);
         let two = Volume { frames: 2, bytes: Bytes(2 * u64::from(LENGTH)) };
         assert_eq!((queue.counters.transmitted, queue.last_sent), (two, Nanos(100)));

@@ -85,7 +85,8 @@ pub(crate) struct BifrostX {
     next: Nanos,
     /// Slots in a row that freed the upstream.
     freed: u8,
-    message: Option<Message>,
+    /// The message that waits for the link.
+    pub message: Option<Message>,
     counters: DownstreamCounters,
 }
 
@@ -229,17 +230,6 @@ impl BifrostX {
             total,
         };
         self.message = Some(Message { head, each: self.each });
-    }
-
-    /// Whether a message waits for the link.
-    #[inline]
-    pub fn has_message(&self) -> bool {
-        self.message.is_some()
-    }
-
-    /// Takes the message that waits for the link.
-    pub fn take_message(&mut self) -> Option<Message> {
-        self.message.take()
     }
 
     /// Its report, with the counters of the other side of the port.

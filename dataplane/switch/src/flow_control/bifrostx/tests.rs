@@ -116,7 +116,7 @@ impl Downstream {
             return (None, None);
         }
         let Self { ledger, received, scheme } = self;
-        (scheme.on_deadline(now, look(received, ledger)), scheme.take_message())
+        (scheme.on_deadline(now, look(received, ledger)), scheme.message.take())
     }
 
     fn hear(&mut self, now: Nanos, follows: bool) {

@@ -47,35 +47,36 @@ pub(crate) struct CaPfc {
     settings: settings::CaPfc,
     /// The longest pause that a frame can ask for.
     pause: Interval,
-    /// The next tick; `None` while nothing is inside.
-    next: Option<Nanos>,
+    /// The next tick; never while nothing is inside.
+    pub next: Nanos,
     watches: [Watch; Priority::COUNT],
-    report: CaPfcReport,
+    pub report: CaPfcReport,
 }
 
 impl CaPfc {
     /// CaPFC at rest, on a port of `rate`.
     pub fn new(settings: settings::CaPfc, rate: BitRate) -> Self {
         let pause = PauseQuanta::MAX.interval_at(rate);
-        Self { settings, pause, next: None, watches: Default::default(), report: CaPfcReport::default() }
+        Self {
+            settings,
+            pause,
+            next: Nanos::NEVER,
+            watches: Default::default(),
+            report: CaPfcReport::default(),
+        }
     }
 
-    /// Applies new settings, from the next tick on.
-    pub fn configure(&mut self, settings: settings::CaPfc, rate: BitRate) {
+    /// Applies new settings, from the next tick on. It never restarts, so it returns `false`.
+    pub fn configure(&mut self, settings: settings::CaPfc, rate: BitRate) -> bool {
         (self.settings, self.pause) = (settings, PauseQuanta::MAX.interval_at(rate));
-    }
-
-    /// Its next tick: never while nothing is inside.
-    #[inline]
-    pub fn deadline(&self) -> Nanos {
-        self.next.unwrap_or(Nanos::NEVER)
+        false
     }
 
     /// Wakes it, because frames come in at `now`.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
-        if self.next.is_none() {
-            self.next = Some(now + self.settings.interval);
+        if self.next == Nanos::NEVER {
+            self.next = now + self.settings.interval;
         }
     }
 
@@ -106,13 +107,8 @@ impl CaPfc {
             let (priorities, cause) = (PrioritySet::EMPTY.with(priority), PauseCause::EgressWarning);
             pauses.follow(Directive::PauseFor { priorities, time, cause });
         }
-        let holds = look.holding.iter().any(|priority| look.lossless.contains(priority));
-        self.next = holds.then(|| now + self.settings.interval);
-    }
-
-    /// Its report.
-    pub fn report(&self) -> CaPfcReport {
-        self.report
+        let holds = !look.holding.intersection(look.lossless).is_empty();
+        self.next = if holds { now + self.settings.interval } else { Nanos::NEVER };
     }
 }
 

@@ -51,7 +51,7 @@ impl Bench {
             let holding = if holds { PrioritySet::EMPTY.with(P3) } else { PrioritySet::EMPTY };
             let (received, none) = (&[Volume::ZERO; Priority::COUNT], Bytes::ZERO);
             let (shared_free, shared_held) = (none, none);
-            if scheme.deadline() <= now {
+            if scheme.next <= now {
                 let look = Look { port, lossless, received, ledger, shared_free, shared_held, holding };
                 scheme.on_deadline(now, look, sender);
             }
@@ -73,7 +73,7 @@ fn a_port_above_its_share_of_a_congested_queue_is_paused_until_it_is_below_it() 
     assert!(bench.tick().is_empty(), "it stays paused");
     bench.leave(0, OUT, 1);
     assert_eq!(bench.tick(), [(0, PauseQuanta::ZERO)]);
-    assert_eq!(bench.ports[0].0.report().warnings, 1);
+    assert_eq!(bench.ports[0].0.report.warnings, 1);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_queue_up_to_warn_pauses_nobody_and_its_end_resumes_everybody() {
     assert_eq!(bench.tick(), [(0, LONGEST)]);
     bench.leave(0, OUT, WARN - 1);
     assert_eq!(bench.tick(), [(0, PauseQuanta::ZERO)]);
-    assert_eq!(bench.ports[0].0.deadline(), Nanos::NEVER, "nothing is inside");
+    assert_eq!(bench.ports[0].0.next, Nanos::NEVER, "nothing is inside");
 }
 
 #[test]

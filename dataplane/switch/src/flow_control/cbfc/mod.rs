@@ -50,8 +50,8 @@ pub struct CbfcReport {
 pub(crate) struct Credits {
     settings: Cbfc,
     priorities: PrioritySet,
-    /// Drawn from the clock at the first message.
-    session: u32,
+    /// The session of this port, drawn from the clock at the first message.
+    pub session: u32,
     /// The session of the other end; zero before it is heard.
     peer: u32,
     /// The bytes by which the other end's totals are ahead of those received here, modulo 2^64.
@@ -60,9 +60,11 @@ pub(crate) struct Credits {
     heard: [WireBytes; Priority::COUNT],
     /// The limits of the last message.
     limits: [u64; Priority::COUNT],
-    next: Nanos,
+    /// The time of the next message.
+    pub next: Nanos,
     sequence: u32,
-    is_due: bool,
+    /// Whether a message waits for the link.
+    pub has_message: bool,
     report: CbfcReport,
 }
 
@@ -79,20 +81,15 @@ impl Credits {
             limits: [0; Priority::COUNT],
             next: Nanos::ZERO,
             sequence: 0,
-            is_due: false,
+            has_message: false,
             report: CbfcReport::default(),
         }
     }
 
-    /// Applies new settings, from the next message on.
-    pub fn configure(&mut self, settings: Cbfc, look: Look<'_>) {
+    /// Applies new settings, from the next message on. It never restarts, so it returns `false`.
+    pub fn configure(&mut self, settings: Cbfc, look: Look<'_>) -> bool {
         (self.settings, self.priorities, self.next) = (settings, look.lossless, Nanos::ZERO);
-    }
-
-    /// The time of the next message.
-    #[inline]
-    pub fn deadline(&self) -> Nanos {
-        self.next
+        false
     }
 
     /// Wakes it, because bytes come in at `now`.
@@ -115,7 +112,7 @@ impl Credits {
         }
         let is_busy = self.limits != before || !look.holding.is_empty();
         self.next = now + if is_busy { self.settings.interval } else { REPEAT };
-        self.is_due = true;
+        self.has_message = true;
     }
 
     /// The total of the other end for all that has come in.
@@ -149,15 +146,9 @@ impl Credits {
         }
     }
 
-    /// Whether a message waits for the link.
-    #[inline]
-    pub fn has_message(&self) -> bool {
-        self.is_due
-    }
-
     /// Takes the message that waits for the link, of a port that has `sent` so much.
     pub fn take_message(&mut self, sent: [WireBytes; Priority::COUNT]) -> Option<Message> {
-        core::mem::take(&mut self.is_due).then(|| {
+        core::mem::take(&mut self.has_message).then(|| {
             self.sequence = self.sequence.wrapping_add(1);
             self.report.sent += 1;
             Message {
@@ -170,11 +161,6 @@ impl Credits {
                 limit: self.limits.map(|limit| self.settings.counter.of(limit)),
             }
         })
-    }
-
-    /// The session of this port.
-    pub fn session(&self) -> u32 {
-        self.session
     }
 
     /// Its report, with the messages that the other side of the port has taken.

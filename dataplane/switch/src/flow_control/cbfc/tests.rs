@@ -56,7 +56,7 @@ impl Downstream {
 
     /// Calls it at its deadline, if that has come. Returns the message of a port that has sent nothing.
     fn call(&mut self, now: Nanos) -> Option<Message> {
-        if self.credits.deadline() <= now {
+        if self.credits.next <= now {
             self.credits.on_deadline(now, look(&self.received, &self.ledger));
         }
         self.credits.take_message([WireBytes(0); Priority::COUNT])
@@ -174,7 +174,7 @@ fn a_total_beyond_what_the_other_end_may_send_raises_no_limit() {
     port.hear(Nanos(0), 7, 0);
     port.call(Nanos(0));
     port.hear(Nanos(1), 7, 1 << 40);
-    let message = port.call(port.credits.deadline()).expect("a message is due");
+    let message = port.call(port.credits.next).expect("a message is due");
     assert_eq!(u64::from(message.limit[P3.index()]) * 64, 64_000);
 }
 
@@ -184,7 +184,7 @@ fn an_end_that_restarts_counts_from_zero_and_is_answered_at_once() {
     port.hear(Nanos(0), 7, 5_000_000);
     port.call(Nanos(0));
     port.hear(Nanos(100), 8, 0);
-    assert_eq!(port.credits.deadline(), Nanos(100));
+    assert_eq!(port.credits.next, Nanos(100));
     let message = port.call(Nanos(100)).expect("a message is due");
     assert_eq!((message.limit[P3.index()], message.echo), (64_000 / 64, 8));
     assert_eq!(port.credits.report(Sequence::default()).repaired, WireBytes(0));
@@ -196,13 +196,13 @@ fn an_idle_port_speaks_now_and_again_and_a_busy_one_in_each_interval() {
     let mut times = Vec::new();
     port.hear(Nanos(0), 7, 0);
     for _ in 0..3 {
-        times.push(port.credits.deadline());
-        port.call(port.credits.deadline());
+        times.push(port.credits.next);
+        port.call(port.credits.next);
     }
     assert_eq!(times, [Nanos(0), Nanos(10_000), Nanos(10_000) + REPEAT], "its limits were new");
     port.arrive(Nanos(20_000), P3);
     port.call(Nanos(30_000));
-    assert_eq!(port.credits.deadline(), Nanos(40_000), "a frame is inside");
+    assert_eq!(port.credits.next, Nanos(40_000), "a frame is inside");
 }
 
 #[test]

@@ -64,13 +64,13 @@ pub(crate) struct PPfc {
     settings: settings::PPfc,
     rate: BitRate,
     draw: Draw,
-    /// The next tick; `None` while nothing is inside.
-    next: Option<Nanos>,
+    /// The next tick; never while nothing is inside.
+    pub next: Nanos,
     /// The pool at the tick before.
     last: Option<Level>,
     /// The egress queue that each priority is suspected of congesting.
     suspects: [Suspect; Priority::COUNT],
-    report: PPfcReport,
+    pub report: PPfcReport,
 }
 
 impl PPfc {
@@ -80,29 +80,24 @@ impl PPfc {
             settings,
             rate,
             draw: Draw::new(key),
-            next: None,
+            next: Nanos::NEVER,
             last: None,
             suspects: core::array::from_fn(|_| Suspect::new(look.ledger.ports())),
             report: PPfcReport::default(),
         }
     }
 
-    /// Applies new settings, from the next tick on.
-    pub fn configure(&mut self, settings: settings::PPfc, rate: BitRate, key: HashKey) {
+    /// Applies new settings, from the next tick on. It never restarts, so it returns `false`.
+    pub fn configure(&mut self, settings: settings::PPfc, rate: BitRate, key: HashKey) -> bool {
         (self.settings, self.rate, self.draw) = (settings, rate, Draw::new(key));
-    }
-
-    /// Its next tick: never while nothing is inside.
-    #[inline]
-    pub fn deadline(&self) -> Nanos {
-        self.next.unwrap_or(Nanos::NEVER)
+        false
     }
 
     /// Wakes it, because frames come in at `now`.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
-        if self.next.is_none() {
-            self.next = Some(self.tick_after(now));
+        if self.next == Nanos::NEVER {
+            self.next = self.tick_after(now);
         }
     }
 
@@ -132,9 +127,11 @@ impl PPfc {
         } else {
             self.suspects.iter_mut().for_each(Suspect::clear);
         }
-        let holds = look.holding.iter().any(|priority| look.lossless.contains(priority));
-        self.next = holds.then(|| self.tick_after(now));
-        if !holds {
+        let holds = !look.holding.intersection(look.lossless).is_empty();
+        if holds {
+            self.next = self.tick_after(now);
+        } else {
+            self.next = Nanos::NEVER;
             self.last = None;
             self.suspects.iter_mut().for_each(Suspect::clear);
         }
@@ -155,10 +152,5 @@ impl PPfc {
         let drawn = suspect.look(tick, priority, look, &self.draw, &self.settings)?;
         let bytes = Cells(drawn.part.0 + drawn.growth.0).bytes();
         Some(self.rate.serialization().time_of(WireBytes(bytes.0)))
-    }
-
-    /// Its report.
-    pub fn report(&self) -> PPfcReport {
-        self.report
     }
 }

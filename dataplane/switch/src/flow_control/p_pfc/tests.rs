@@ -60,21 +60,21 @@ impl Bench {
             lossless,
             received: &[Volume::ZERO; Priority::COUNT],
             ledger: &self.ledger,
-            shared_free: Bytes(self.pools.shared_free()),
-            shared_held: Bytes(self.pools.shared_held()),
+            shared_free: Bytes(self.pools.shared.free()),
+            shared_held: Bytes(self.pools.shared.held_by_all()),
             holding,
         }
     }
 
     fn arrive(&mut self, port: u16, egress: PortId, cells: u64) {
         self.ledger.admit(PortId(port), egress, P3, load(cells));
-        self.pools.take_shared(16 * cells);
+        self.pools.shared.take(16 * cells);
         self.ports[usize::from(port)].0.wake(self.now);
     }
 
     fn leave(&mut self, port: u16, egress: PortId, cells: u64) {
         self.ledger.depart(ShardId(0), PortId(port), egress, P3, load(cells));
-        self.pools.held.shared -= Bytes(16 * cells);
+        self.pools.shared.held -= Bytes(16 * cells);
     }
 
     fn part(&self, port: u16, egress: PortId) -> u64 {
@@ -86,7 +86,7 @@ impl Bench {
         self.now = Nanos((self.now.0 / 1_000 + 1) * 1_000);
         let (now, mut ports, mut paused) = (self.now, core::mem::take(&mut self.ports), Vec::new());
         for (port, (scheme, sender)) in (0..).zip(&mut ports) {
-            if scheme.deadline() <= now {
+            if scheme.next <= now {
                 scheme.on_deadline(now, self.look(PortId(port)), sender);
             }
             if sender.deadline() == Nanos::ZERO {
@@ -126,7 +126,7 @@ fn a_port_that_is_drawn_pauses_for_its_part_and_its_growth() {
         assert_eq!(bench.part(port, OUT), 6_000);
         assert_eq!(quanta, PauseQuanta::covering(RATE.serialization().time_of(WireBytes(bytes)), RATE));
     }
-    let report = bench.ports[0].0.report();
+    let report = bench.ports[0].0.report;
     assert_eq!((report.ticks, report.alarms), (3, 2));
 }
 
@@ -163,22 +163,22 @@ fn a_priority_that_is_paused_already_gets_no_other_pause() {
         let again = bench.tick();
         assert!(bench.now >= until || again.is_empty(), "{again:?} at {}", bench.now);
     }
-    assert_eq!(bench.ports[0].0.report().pauses, 2);
+    assert_eq!(bench.ports[0].0.report.pauses, 2);
 }
 
 #[test]
 fn a_port_at_rest_has_no_ticks_and_one_that_holds_frames_has_one_in_each_interval() {
     let mut bench = Bench::new(PAPER, 1);
-    assert_eq!(bench.ports[0].0.deadline(), Nanos::NEVER);
+    assert_eq!(bench.ports[0].0.next, Nanos::NEVER);
     bench.now = Nanos(1_700);
     bench.arrive(0, OUT, 10);
-    assert_eq!(bench.ports[0].0.deadline(), Nanos(2_000), "ticks are aligned");
+    assert_eq!(bench.ports[0].0.next, Nanos(2_000), "ticks are aligned");
     bench.tick();
-    assert_eq!(bench.ports[0].0.deadline(), Nanos(3_000));
+    assert_eq!(bench.ports[0].0.next, Nanos(3_000));
     bench.leave(0, OUT, 10);
     bench.tick();
-    assert_eq!(bench.ports[0].0.deadline(), Nanos::NEVER);
-    assert_eq!((bench.ports[0].0.report().ticks, bench.ports[1].0.report().ticks), (2, 0));
+    assert_eq!(bench.ports[0].0.next, Nanos::NEVER);
+    assert_eq!((bench.ports[0].0.report.ticks, bench.ports[1].0.report.ticks), (2, 0));
 }
 
 #[test]
@@ -189,8 +189,8 @@ fn new_settings_hold_from_the_next_tick_on_and_what_was_counted_stays() {
     let slower = Settings { interval: Interval::from_micros(10), ..PAPER };
     bench.ports[0].0.configure(slower, RATE, HashKey::from(1));
     bench.tick();
-    assert_eq!(bench.ports[0].0.deadline(), Nanos(10_000));
-    assert_eq!(bench.ports[0].0.report().ticks, 2);
+    assert_eq!(bench.ports[0].0.next, Nanos(10_000));
+    assert_eq!(bench.ports[0].0.report.ticks, 2);
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_sender_of_short_frames_is_drawn_for_the_buffer_that_they_take() {
         paused.iter().for_each(|(port, _)| firsts[usize::from(*port)] += 1);
         // As if each pause were over at once.
         bench.ports.iter_mut().for_each(|(_, sender)| *sender = PauseSender::new(PauseQuanta::MAX, RATE));
-        if bench.pools.shared_free() < 1_000_000 {
+        if bench.pools.shared.free() < 1_000_000 {
             [64, 1_500].into_iter().zip(0..).for_each(|(length, port)| {
                 let excess = bench.part(port, OUT) - 4 * cells(length);
                 bench.leave(port, OUT, excess);

@@ -59,7 +59,8 @@ pub(super) struct FarPort {
     totals: (u64, u64),
     /// Whether frames waited then.
     waits: bool,
-    state: FarPortState,
+    /// The state at the end of the last slot.
+    pub state: FarPortState,
 }
 
 impl FarPort {
@@ -159,11 +160,6 @@ impl FarPort {
             grant: WireBytes(grant),
             longest: WireBytes(queue.max(self.state.longest.0)),
         };
-    }
-
-    /// The state at the end of the last slot.
-    pub fn state(&self) -> FarPortState {
-        self.state
     }
 }
 
@@ -267,7 +263,7 @@ mod tests {
         let mut link = Link::new();
         for _ in 0..10 * SLOTS {
             link.slot(SLOT, 0);
-            assert!(link.port.state().grant.0 >= SLOT, "{:?}", link.port.state());
+            assert!(link.port.state.grant.0 >= SLOT, "{:?}", link.port.state);
         }
     }
 
@@ -289,7 +285,7 @@ mod tests {
             for (slots, drain, use_of) in phases {
                 for _ in 0..slots {
                     link.slot(drain, use_of);
-                    let state = link.port.state();
+                    let state = link.port.state;
                     prop_assert!(state.queue.0 + state.incoming.0 + state.grant.0 <= bound);
                     prop_assert_eq!(link.port.grants.iter().map(|it| it.bytes).sum::<u64>(), link.port.incoming);
                     prop_assert!(link.port.grants.len() < link.port.grants.capacity());

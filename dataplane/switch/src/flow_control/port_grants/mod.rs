@@ -196,12 +196,12 @@ impl PortGrants {
     /// Whether a message waits for the link.
     #[inline]
     pub fn has_message(&self) -> bool {
-        self.link.has_message() || self.page.is_some()
+        self.link.message.is_some() || self.page.is_some()
     }
 
     /// Takes a message that waits for the link: grants before pages.
     pub fn take_message(&mut self) -> Option<Message> {
-        if let Some(message) = self.link.take_message() {
+        if let Some(message) = self.link.message.take() {
             return Some(Message::FarPort(self.grants(message.head)));
         }
         let page = self.page.take()?;
@@ -230,7 +230,7 @@ impl PortGrants {
         let link = self.link.report(bifrostx::UpstreamCounters::default());
         let mut far = [FarPortReport::default(); grants::MOST];
         for ((report, it), (port, _)) in far.iter_mut().zip(&self.far).zip(&self.behind.ports) {
-            *report = FarPortReport { port: *port, state: it.state() };
+            *report = FarPortReport { port: *port, state: it.state };
         }
         PortGrantsReport {
             slots: link.slots,

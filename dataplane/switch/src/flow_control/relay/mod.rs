@@ -24,7 +24,7 @@ mod tests;
 use super::look::Look;
 use super::sender::{Directive, PauseCause};
 use serde::{Deserialize, Serialize};
-use units::{Nanos, PortId, Priority, PrioritySet};
+use units::{Nanos, Priority, PrioritySet};
 
 /// Counters of a relay on one port, as plain data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,14 +41,14 @@ pub(crate) type PauseEnds = [Nanos; Priority::COUNT];
 /// A relay on one port.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Relay {
-    settings: settings::Relay,
+    pub settings: settings::Relay,
     /// The pauses of the other port, as last heard.
     heard: PauseEnds,
     /// The priorities for which it pauses the upstream.
     held: PrioritySet,
     /// The end of the first pause that is passed on, or the time when the other port last changed.
-    next: Nanos,
-    report: RelayReport,
+    pub next: Nanos,
+    pub report: RelayReport,
 }
 
 impl Relay {
@@ -59,23 +59,13 @@ impl Relay {
     }
 
     /// Applies new settings. It forgets the pauses of a port that it no longer listens to, and considers the others
-    /// again at once.
-    pub fn configure(&mut self, settings: settings::Relay) {
+    /// again at once. It never restarts, so it returns `false`.
+    pub fn configure(&mut self, settings: settings::Relay) -> bool {
         if self.settings != settings {
             self.heard = [Nanos::ZERO; Priority::COUNT];
         }
         (self.settings, self.next) = (settings, Nanos::ZERO);
-    }
-
-    /// The port whose pauses it passes on.
-    pub fn from(&self) -> PortId {
-        self.settings.from
-    }
-
-    /// The end of the first pause that it passes on: never while there is none.
-    #[inline]
-    pub fn deadline(&self) -> Nanos {
-        self.next
+        false
     }
 
     /// Takes the pauses that are in force at the other port from `now` on.
@@ -94,10 +84,5 @@ impl Relay {
         self.next = in_force.iter().map(until).min().unwrap_or(Nanos::NEVER);
         self.held = in_force;
         Directive::Hold { priorities: in_force, cause: PauseCause::Relayed }
-    }
-
-    /// Its report.
-    pub fn report(&self) -> RelayReport {
-        self.report
     }
 }

@@ -130,7 +130,7 @@ fn a_group_is_paused_at_xoff_takes_its_headroom_and_resumes_below_xon() {
     assert!(!bench.depart(P3, 1));
     assert_eq!((bench.occupancy(P3), bench.cause(P3)), (640, None));
     assert!(!bench.depart(P3, 4));
-    assert_eq!((bench.occupancy(P3), bench.pools.held.shared), (0, Bytes::ZERO));
+    assert_eq!((bench.occupancy(P3), bench.pools.shared.held), (0, Bytes::ZERO));
 }
 
 #[test]

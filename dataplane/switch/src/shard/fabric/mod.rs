@@ -255,14 +255,14 @@ impl<F: Frame> Fabric<F> {
     #[inline(always)]
     fn publish(&self) {
         if self.has_other_shards() {
-            self.ledger.publish_pool_use(self.id, self.pools.held);
+            self.ledger.publish_pool_use(self.id, self.pools.held());
         }
     }
 
     #[inline]
     fn read_other_shards(&mut self) {
         if self.has_other_shards() {
-            self.pools.others = self.ledger.pool_use_of_others(self.id);
+            self.pools.note_others(self.ledger.pool_use_of_others(self.id));
         }
     }
 }

@@ -134,19 +134,22 @@ fn a_shard_sees_what_the_other_holds_of_the_pools() {
     let mut pair = Pair::new();
     pair.inject(P3, 5);
     pair.inject(P0, 3);
-    let held = pair.fabrics[0].pools.held;
+    let held = pair.fabrics[0].pools.held();
     assert_eq!((held.shared, held.egress_lossy), (Bytes(8 * 1_024), Bytes::ZERO));
     pair.fabrics[1].look_at_other_shards();
-    assert_eq!(pair.fabrics[1].pools.others, held);
+    let others = |fabric: &Fabric<Routed>| {
+        let pools = &fabric.pools;
+        (pools.shared.others, pools.headroom.others, pools.egress_lossy.others)
+    };
+    assert_eq!(others(&pair.fabrics[1]), (held.shared, held.headroom, held.egress_lossy));
     assert_eq!(pair.carry(), 8);
-    let lossy = pair.fabrics[1].pools.held;
+    let lossy = pair.fabrics[1].pools.held();
     assert_eq!((lossy.shared, lossy.egress_lossy), (Bytes::ZERO, Bytes(3 * 1_024)));
     pair.fabrics[0].look_at_other_shards();
-    assert_eq!(pair.fabrics[0].pools.others, lossy);
+    assert_eq!(others(&pair.fabrics[0]), (lossy.shared, lossy.headroom, lossy.egress_lossy));
     pair.leave();
     pair.fabrics[0].look_at_other_shards();
-    let pools = &pair.fabrics[0].pools;
-    assert_eq!((pools.held, pools.others), Default::default());
+    assert_eq!((pair.fabrics[0].pools.held(), others(&pair.fabrics[0])), Default::default());
 }
 
 #[test]
