@@ -88,10 +88,19 @@ impl HeadroomSum {
 
     /// What passes on the link from the crossing of the threshold until the last frame begins.
     pub fn on_the_wire(&self) -> WireBytes {
-        let Self { own_frame, pause, cable, waiting, interfaces, response, .. } = *self;
-        [own_frame, pause, cable, waiting, interfaces, response]
-            .into_iter()
-            .fold(WireBytes(0), |sum, term| sum + term)
+        self.scaled().into_iter().fold(WireBytes(0), |sum, (term, _)| sum + term)
+    }
+
+    /// The terms that pass on the link, and what each is for.
+    fn scaled(&self) -> [(WireBytes, &'static str); 6] {
+        [
+            (self.own_frame, "a frame that the port has begun"),
+            (self.pause, "the pause frame"),
+            (self.cable, "on the fibre, both ways"),
+            (self.waiting, "during tx_window"),
+            (self.interfaces, "during interface_delay"),
+            (self.response, "until the peer has stopped"),
+        ]
     }
 
     /// The headroom itself, rounded up.
@@ -127,20 +136,11 @@ pub fn response_quanta(rate: BitRate) -> u64 {
 /// One line per term, then the sum.
 impl fmt::Display for HeadroomSum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let factor = self.cell_occupancy;
-        let terms = [
-            (1.0, self.crossing_frame.0, "the frame that crosses the threshold"),
-            (1.0, self.peer_frame.0, "the last frame that the peer begins"),
-            (factor, self.own_frame.0, "a frame that the port has begun"),
-            (factor, self.pause.0, "the pause frame"),
-            (factor, self.cable.0, "on the fibre, both ways"),
-            (factor, self.waiting.0, "during tx_window"),
-            (factor, self.interfaces.0, "during interface_delay"),
-            (factor, self.response.0, "until the peer has stopped"),
-        ];
-        for (factor, bytes, what) in terms {
-            writeln!(f, "  {:>14} x {factor:<6} {what}", grouped(bytes))?;
-        }
+        let mut line =
+            |factor: f64, bytes, what| writeln!(f, "  {:>14} x {factor:<6} {what}", grouped(bytes));
+        line(1.0, self.crossing_frame.0, "the frame that crosses the threshold")?;
+        line(1.0, self.peer_frame.0, "the last frame that the peer begins")?;
+        self.scaled().into_iter().try_for_each(|(term, what)| line(self.cell_occupancy, term.0, what))?;
         write!(f, "  {:>14} bytes in all", grouped(self.total().0))
     }
 }

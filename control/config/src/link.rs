@@ -3,7 +3,7 @@
 use switch::program::PortSettings;
 use units::{BitRate, Distance, Interval, PrioritySet};
 
-use crate::headroom::HeadroomTerms;
+use crate::headroom::{HeadroomSum, HeadroomTerms};
 
 /// The properties of a link that headroom and LSCC depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,5 +63,10 @@ impl Link {
             interface_delay: self.interface_delay,
             cell_occupancy,
         })
+    }
+
+    /// The headroom of `port` on this link; `None` if the distance is unknown.
+    pub(crate) fn headroom(&self, port: &PortSettings, cell_occupancy: f64) -> Option<HeadroomSum> {
+        Some(HeadroomSum::new(&self.terms(port, cell_occupancy)?))
     }
 }

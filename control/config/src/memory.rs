@@ -12,7 +12,7 @@ use crate::runtime::{Device, Emulation, Runtime};
 use crate::thresholds::capacity;
 
 /// Bytes that DPDK leaves free in front of a frame.
-const MBUF_HEADROOM: u64 = 128;
+pub(crate) const MBUF_HEADROOM: u64 = 128;
 /// Further bytes of an mbuf: 128 of its own, 64 of the pool, and up to 64 of padding that spreads mbufs over memory
 /// channels.
 const MBUF_OVERHEAD: u64 = 128 + 64 + 64;
@@ -226,8 +226,20 @@ impl MemorySum {
 
     /// Mbufs of data frames.
     pub fn mbufs(&self) -> u64 {
-        let links: u64 = self.links.iter().map(|link| link.data).sum();
-        self.waiting + self.kept_free + self.receive_rings + self.transmit_rings + links + self.in_hand()
+        self.holders().map(|(mbufs, _)| mbufs).sum()
+    }
+
+    /// The number of mbufs of data frames in each place, and the place.
+    fn holders(&self) -> impl Iterator<Item = (u64, String)> {
+        let on_links = |link: &OnLink| (link.data, format!("on the emulated link of port {}", link.name));
+        let of_gateway = [
+            (self.waiting, format!("for frames in the buffer of {} bytes", grouped(self.buffer.0))),
+            (self.kept_free, "kept free to refill receive rings".into()),
+            (self.receive_rings, "in receive rings".into()),
+            (self.transmit_rings, "in transmit rings".into()),
+        ];
+        let in_hand = (self.in_hand(), format!("in caches and bursts of cores: {}", self.cores));
+        of_gateway.into_iter().chain(self.links.iter().map(on_links)).chain([in_hand])
     }
 
     /// Mbufs of control frames. They have a pool of their own, so that a gateway with a full buffer can still send
@@ -273,7 +285,8 @@ impl MemorySum {
         self.links.iter().find(|link| link.port == port)
     }
 
-    fn in_hand(&self) -> u64 {
+    /// Mbufs in caches and bursts of cores.
+    pub(crate) fn in_hand(&self) -> u64 {
         self.cores * PER_CORE
     }
 
@@ -295,14 +308,7 @@ fn pool(mbufs: u64, each: Bytes) -> Bytes {
 impl fmt::Display for MemorySum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = |number: u64, what: &str| writeln!(f, "  {:>14} {what}", grouped(number));
-        line(self.waiting, &format!("for frames in the buffer of {} bytes", grouped(self.buffer.0)))?;
-        line(self.kept_free, "kept free to refill receive rings")?;
-        line(self.receive_rings, "in receive rings")?;
-        line(self.transmit_rings, "in transmit rings")?;
-        for link in &self.links {
-            line(link.data, &format!("on the emulated link of port {}", link.name))?;
-        }
-        line(self.in_hand(), &format!("in caches and bursts of cores: {}", self.cores))?;
+        self.holders().try_for_each(|(mbufs, place)| line(mbufs, &place))?;
         line(self.mbufs(), &format!("mbufs of {} bytes, with their pool:", grouped(self.mbuf().0)))?;
         line(self.data().0, "bytes")?;
         line(self.control().0, &format!("bytes for {} control frames", grouped(self.control_mbufs())))?;

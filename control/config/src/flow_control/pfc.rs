@@ -6,7 +6,7 @@ use units::Interval;
 use crate::headroom::grouped;
 use crate::plan::longest::{fixed, group};
 use crate::plan::planned::Planned;
-use crate::plan::step::{Quantity, Step};
+use crate::plan::step::Sheet;
 use crate::thresholds::least_xon;
 
 pub(crate) struct Plain;
@@ -16,44 +16,30 @@ impl Planned for Plain {
         "a switch that obeys PFC"
     }
 
-    fn thresholds(&self, port: &PortSettings, round_trip: Interval) -> Vec<Step> {
-        thresholds(port, round_trip)
+    fn thresholds(&self, sheet: &mut Sheet, port: &PortSettings, round_trip: Interval) {
+        thresholds(sheet, port, round_trip);
     }
 }
 
 /// PFC: XON for full throughput, XOFF above it.
-pub(crate) fn thresholds(port: &PortSettings, round_trip: Interval) -> Vec<Step> {
-    let level = group(port);
-    let bdp = port.rate.bytes_in(round_trip);
+pub(crate) fn thresholds(sheet: &mut Sheet, port: &PortSettings, round_trip: Interval) {
+    let (level, frame) = (group(port), port.max_frame);
     let xon_least = least_xon(port.rate, round_trip);
     let xoff = fixed(level.xoff);
-    let (frame, gap) = (port.max_frame, port.max_frame + port.max_frame);
-    let by_marks = xoff > xon_least + gap;
-    let (formula, numbers, source) = match by_marks {
-        false => {
-            let numbers = format!("{} + 2 x {}", grouped(xon_least.0), grouped(frame.0));
-            ("XON_least + 2 frames", numbers, "two frames, so that one alone does not flap")
-        }
-        true => {
-            let numbers = format!("2 x {}", grouped(xoff.0 / 2));
-            ("2 Kmax, where marks are above a BDP", numbers, "senders hear of marks before PFC acts")
-        }
+    let (formula, source) = match xoff > xon_least + frame + frame {
+        false => ("{XON_least} + {2 frames}", "two frames, so that one alone does not flap"),
+        true => ("{2 Kmax}[, where marks are above a BDP]", "senders hear of marks before PFC acts"),
     };
-    vec![
-        Step::new(
+    sheet
+        .counts([("BDP", port.rate.bytes_in(round_trip))])
+        .term("2 frames", format!("2 x {}", grouped(frame.0)))
+        .term("2 Kmax", format!("2 x {}", grouped(xoff.0 / 2)))
+        .step(
             "XON_least",
-            "BDP in cells: x 96 / 89, frames of 65 B being the worst",
-            format!("{} x 96 / 89", grouped(bdp)),
-            Quantity::Bytes(xon_least.0),
+            "{BDP}[ in cells:] x 96 / 89[, frames of 65 B being the worst]",
+            xon_least,
             "Bifrost paper III-B: 2 Rd D, or the drain runs dry",
-        ),
-        Step::new("XOFF", formula, numbers, Quantity::Bytes(xoff.0), source),
-        Step::new(
-            "XON",
-            "XOFF - 2 frames",
-            format!("{} - 2 x {}", grouped(xoff.0), grouped(frame.0)),
-            Quantity::Bytes(level.xon.0),
-            "IEEE 802.1Q clause 36",
-        ),
-    ]
+        )
+        .step("XOFF", formula, xoff, source)
+        .step("XON", "{XOFF} - {2 frames}", level.xon, "IEEE 802.1Q clause 36");
 }

@@ -1,12 +1,11 @@
 //! Needs of the RNICs at both ends of the long link.
 
-use units::{BitRate, Interval};
+use units::{BitRate, Bytes, Interval};
 
 use super::built::Built;
 use super::pauses::Pauses;
-use super::step::{Part, Quantity, Step};
+use super::step::{Part, Sheet};
 use crate::core_load::packet_of;
-use crate::headroom::grouped;
 
 /// The sizes of messages for which windows are shown.
 const MESSAGES: [(&str, u64); 4] =
@@ -53,44 +52,37 @@ impl Hosts {
         let packets = bdp.div_ceil(wire.0.max(1));
         let window = packets * payload;
         let (exponent, timeout) = timeout(round_trip + pauses.local);
-        let longest = round_trip + pauses.local;
-        let steps = vec![
-            Step::new(
-                "BDP_host",
-                "rate of a host x RTT / 8",
-                format!("{rate} x {round_trip} / 8"),
-                Quantity::Bytes(bdp),
-                "without queues",
-            ),
-            Step::new(
+        let mut sheet = Sheet::default();
+        sheet
+            .term("rate of a host", rate)
+            .term("RTT", round_trip)
+            .counts([("packet on the wire", wire.0), ("path MTU", payload), ("n", exponent.into())])
+            .term("RTT + pause_local", round_trip + pauses.local)
+            .step("BDP_host", "{rate of a host} x {RTT} / 8", Bytes(bdp), "without queues")
+            .step(
                 "packets",
-                "BDP_host / packet on the wire",
-                format!("{} / {}", grouped(bdp), grouped(wire.0)),
-                Quantity::Count(packets),
+                "{BDP_host} / {packet on the wire}",
+                packets,
                 "in flight; at most 2^23 on a queue pair (IBTA 9.7.1)",
-            ),
-            Step::new(
+            )
+            .step(
                 "window",
-                "packets x path MTU",
-                format!("{} x {}", grouped(packets), grouped(payload)),
-                Quantity::Bytes(window),
+                "{packets} x {path MTU}",
+                Bytes(window),
                 "bytes of messages in flight, all queue pairs of a host",
-            ),
-            Step::new(
+            )
+            .step(
                 "ack_timeout",
-                "4.096us x 2^n > RTT + pause_local",
-                format!("4.096us x 2^{exponent} > {longest}"),
-                Quantity::Time(timeout),
+                "4.096us x 2^{n} > {RTT + pause_local}",
+                timeout,
                 "IBTA 9.7.6.1.3; n = 14 is a common default",
-            ),
-        ];
+            );
         let windows = MESSAGES.map(|(message, bytes)| {
             let depth = window.div_ceil(bytes) + 1;
             Window { message, bytes, depth, reading_pairs: window.div_ceil(bytes).div_ceil(READS) }
         });
-        let title = format!("An RNIC of {rate} at either end");
         Self {
-            part: Part { title, steps },
+            part: sheet.part(format!("An RNIC of {rate} at either end")),
             rate,
             windows: windows.into(),
             fits_sequence: packets <= MOST_PACKETS,

@@ -3,8 +3,7 @@
 use switch::program::{LosslessGroup, PortSettings, Threshold};
 use units::{BitRate, Bytes, Interval, Priority, WireBytes};
 
-use super::step::{Quantity, Step};
-use crate::headroom::grouped;
+use super::step::Sheet;
 
 /// The first lossless group of a port; all are alike.
 pub(crate) fn group(port: &PortSettings) -> &LosslessGroup {
@@ -42,11 +41,6 @@ impl Fall {
     pub fn bytes(&self) -> WireBytes {
         on_the_wire(self.full - self.xon)
     }
-
-    /// The numbers of [`Fall::bytes`].
-    pub fn numbers(&self) -> String {
-        format!("({} - {}) x 84 / 80", grouped(self.full.0), grouped(self.xon.0))
-    }
 }
 
 /// Priorities that share the drain by equal weights, in visits of a scheduler such as ours.
@@ -68,14 +62,13 @@ impl Sharing {
         WireBytes(own.0.saturating_mul(self.priorities).saturating_add(visits))
     }
 
-    /// [`Sharing::bytes`] in bits, as a formula and its numbers, from those of `own`.
-    pub fn shown(self, formula: &str, numbers: &str) -> (String, String) {
-        match self.priorities {
-            1 => (format!("8 x {formula}"), format!("8 x {numbers}")),
-            count => (
-                format!("8 x (priorities x {formula} + (priorities - 1) x visit)"),
-                format!("8 x ({count} x {numbers} + {} x {})", count - 1, grouped(self.visit.0)),
-            ),
+    /// The formula of [`Sharing::bytes`] in bits, from that of `own`.
+    pub fn formula(self, sheet: &mut Sheet, own: &str) -> String {
+        let count = self.priorities;
+        sheet.counts([("priorities", count), ("(priorities - 1)", count - 1), ("visit", self.visit.0)]);
+        match count {
+            1 => format!("8 x {own}"),
+            _ => format!("8 x ({{priorities}} x {own} + {{(priorities - 1)}} x {{visit}})"),
         }
     }
 }
@@ -94,17 +87,6 @@ impl Longest {
         drain.serialization().time_of(self.drains) + self.waits
     }
 
-    /// The step of a plan that shows it for the long link.
-    pub fn of_long(
-        self,
-        drain: BitRate,
-        (formula, numbers): (String, String),
-        source: &'static str,
-    ) -> (Self, Step) {
-        let numbers = format!("{numbers} / {drain}");
-        (self, Step::new("pause_long", formula, numbers, Quantity::Time(self.at(drain)), source))
-    }
-
     /// The slowest whole multiple of a megabit with which it lasts less than `detection`.
     pub fn drain_within(self, detection: Interval, rate: BitRate) -> Option<BitRate> {
         let time = (detection - self.waits).0.checked_sub(1).filter(|time| *time > 0)?;
@@ -114,15 +96,22 @@ impl Longest {
     }
 }
 
+/// The longest pause, and its formula.
+pub(crate) struct Shown {
+    pub longest: Longest,
+    pub formula: String,
+    pub source: &'static str,
+}
+
 /// From the full buffer down to XON.
-pub(crate) fn from_full_to_xon(port: &PortSettings, sharing: Sharing, drain: BitRate) -> (Longest, Step) {
+pub(crate) fn from_full_to_xon(sheet: &mut Sheet, port: &PortSettings, sharing: Sharing) -> Shown {
     let fall = Fall::of(port);
-    let (formula, numbers) = sharing.shown("(XOFF + headroom - XON) x 84 / 80", &fall.numbers());
-    Longest { drains: sharing.bytes(fall.bytes()), waits: Interval::ZERO }.of_long(
-        drain,
-        (format!("{formula} / drain"), numbers),
-        "from the full buffer down to XON; frames of 60 B",
-    )
+    sheet.counts([("XOFF + headroom", fall.full.0), ("XON", fall.xon.0)]);
+    Shown {
+        longest: Longest { drains: sharing.bytes(fall.bytes()), waits: Interval::ZERO },
+        formula: sharing.formula(sheet, "({XOFF + headroom} - {XON}) x 84 / 80") + " / {drain}",
+        source: "from the full buffer down to XON; frames of 60 B",
+    }
 }
 
 /// The most that a group of `port` holds.

@@ -19,7 +19,6 @@ mod request;
 mod scheme;
 pub(crate) mod step;
 mod text;
-mod whole;
 
 pub use built::Built;
 pub use compare::{Row, compare};
@@ -30,4 +29,31 @@ pub use proof::{Case, Proof, Run, RunEnd};
 pub use request::{PlanError, Request};
 pub use scheme::{Scheme, UnknownScheme};
 pub use step::{Part, Quantity, Step};
-pub use whole::Plan;
+
+/// A plan.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The gateways.
+    pub built: Built,
+    /// The formulas: link, headroom, thresholds, marks, LSCC, memory.
+    pub parts: Vec<Part>,
+    /// The longest pauses.
+    pub pauses: Pauses,
+    /// The schemes on this link.
+    pub schemes: Vec<(Scheme, Result<Row, PlanError>)>,
+    /// The needs of hosts.
+    pub hosts: Hosts,
+}
+
+impl Plan {
+    /// Plans the link of `request`.
+    ///
+    /// # Errors
+    /// [`PlanError`] if no gateway for it would run without warnings.
+    pub fn new(request: &Request) -> Result<Self, PlanError> {
+        let built = Built::new(request)?;
+        let pauses = Pauses::new(&built);
+        let hosts = Hosts::new(&built, &pauses);
+        Ok(Self { parts: parts::all(&built), pauses, schemes: compare(request), hosts, built })
+    }
+}

@@ -3,9 +3,9 @@
 use units::{BitRate, Interval, PortId, PrioritySet, WireBytes};
 
 use super::built::Built;
-use super::longest::{Fall, Longest, Sharing};
+use super::longest::{Fall, Longest, Sharing, Shown};
 use super::request::Request;
-use super::step::{Part, Quantity, Step};
+use super::step::{Part, Sheet};
 use crate::headroom::grouped;
 use crate::watchdog::LEAST_DETECTION;
 
@@ -64,31 +64,19 @@ impl Pauses {
     pub fn new(built: &Built) -> Self {
         let drain = built.request.slowest_drain();
         let unlimited = unlimited(&built.request);
-        let (long, long_step) = of_long(built, drain);
-        let (local, local_step) = of_local(built, long, drain);
-        let (at_long, at_local) = (long.at(drain), local.at(drain));
-        let default = Step::new(
+        let mut sheet = Sheet::default();
+        sheet.step(
             "drain",
             if built.request.drain.is_some() { "as stated" } else { "rate / 10, unless stated" },
-            "",
-            Quantity::Rate(drain.bits_per_second()),
+            drain,
             "the slowest at which the far side takes all lossless frames",
         );
-        let part = Part {
-            title: "The longest pause that is legitimate: a full buffer at the slowest drain".into(),
-            steps: [
-                Some(default),
-                visit(built),
-                built.request.scheme.planned().holdover(built.long().0),
-                Some(long_step),
-                Some(local_step),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
-        };
+        visit(&mut sheet, built);
+        let long = of_long(&mut sheet, built, drain);
+        let local = of_local(&mut sheet, built, long, drain);
         let neighbours = neighbours(built, [local, long], drain, unlimited);
-        Self { part, long: at_long, local: at_local, unlimited, neighbours }
+        let part = sheet.part("The longest pause that is legitimate: a full buffer at the slowest drain");
+        Self { part, long: long.at(drain), local: local.at(drain), unlimited, neighbours }
     }
 }
 
@@ -99,50 +87,47 @@ fn unlimited(request: &Request) -> PrioritySet {
 }
 
 /// The visit of a scheduler to a priority, where several share the drain.
-fn visit(built: &Built) -> Option<Step> {
+fn visit(sheet: &mut Sheet, built: &Built) {
     if built.request.count() == 1 || built.request.scheme.planned().is_strict() {
-        return None;
+        return;
     }
     let (port, _) = built.long();
-    let (frame, visit) = (WireBytes::of_frame(port.max_frame).0, port.longest_visit().0);
-    Some(Step::new(
-        "visit",
-        "quantum of its weight + 2 frames",
-        format!("{} + 2 x {}", grouped(visit - 2 * frame), grouped(frame)),
-        Quantity::Bytes(visit),
-        "docs/configuration.md, weight: while others wait",
-    ))
+    let (frame, visit) = (WireBytes::of_frame(port.max_frame).0, port.longest_visit());
+    let source = "docs/configuration.md, weight: while others wait";
+    sheet
+        .counts([("quantum of its weight", visit.0 - 2 * frame)])
+        .term("2 frames", format!("2 x {}", grouped(frame)))
+        .step("visit", "{quantum of its weight} + {2 frames}", visit, source);
 }
 
 /// The longest pause toward the other gateway.
-fn of_long(built: &Built, drain: BitRate) -> (Longest, Step) {
+fn of_long(sheet: &mut Sheet, built: &Built, drain: BitRate) -> Longest {
     let (port, _) = built.long();
     let sharing = Sharing::of(built.request.count(), built.local().0);
-    built.request.scheme.planned().longest_pause(port, sharing, drain)
+    let Shown { longest, formula, source } =
+        built.request.scheme.planned().longest_pause(sheet, port, sharing);
+    sheet.step("pause_long", &formula, longest.at(drain), source);
+    longest
 }
 
 /// The longest pause toward the data center: the far end pauses the long link, and then the queue to it drains.
-fn of_local(built: &Built, long: Longest, drain: BitRate) -> (Longest, Step) {
+fn of_local(sheet: &mut Sheet, built: &Built, long: Longest, drain: BitRate) -> Longest {
     let scheme = built.request.scheme.planned();
     // The highest priority shares the drain with no other where grants are dealt out from it down.
     let sharing = if scheme.is_strict() { 1 } else { built.request.count() };
     let sharing = Sharing::of(sharing, built.long().0);
     let fall = Fall::of(built.local().0);
     // A pause that is passed on lasts no longer: the queue drains meanwhile.
-    let (own, formula, numbers) = if scheme.passes_on() {
-        (WireBytes(0), "pause_long, passed on".to_owned(), long.at(drain).to_string())
+    let (own, formula) = if scheme.passes_on() {
+        (WireBytes(0), "{pause_long}[, passed on]".to_owned())
     } else {
-        let (formula, numbers) = sharing.shown("(full - XON of dc0) x 84 / 80", &fall.numbers());
-        (
-            sharing.bytes(fall.bytes()),
-            format!("pause_long + {formula} / drain"),
-            format!("{} + {numbers} / {drain}", long.at(drain)),
-        )
+        sheet.counts([("full", fall.full.0), ("XON of dc0", fall.xon.0)]);
+        let drained = sharing.formula(sheet, "({full} - {XON of dc0}) x 84 / 80");
+        (sharing.bytes(fall.bytes()), format!("{{pause_long}} + {drained} / {{drain}}"))
     };
-    let source = "while the far end pauses, dc0 fills";
     let longest = Longest { drains: long.drains + own, ..long };
-    let step = Step::new("pause_local", formula, numbers, Quantity::Time(longest.at(drain)), source);
-    (longest, step)
+    sheet.step("pause_local", &formula, longest.at(drain), "while the far end pauses, dc0 fills");
+    longest
 }
 
 fn neighbours(

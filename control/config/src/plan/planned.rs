@@ -1,19 +1,19 @@
 //! What a plan asks of the scheme on the long link. Each scheme answers in its folder.
 
 use switch::program::PortSettings;
-use units::{BitRate, Bytes, Interval, WireBytes};
+use units::{Bytes, Interval, WireBytes};
 use wire::ethernet::{HEADER_LEN, MIN_FRAME_LEN};
 
-use super::longest::{Longest, Sharing, from_full_to_xon};
-use super::step::Step;
+use super::longest::{Sharing, Shown, from_full_to_xon};
+use super::step::Sheet;
 
 /// A scheme for a long link. Calls that a scheme leaves out answer as PFC does.
 pub(crate) trait Planned: Sync {
     /// The other end of the link must do this.
     fn needs(&self) -> &'static str;
 
-    /// The steps that lead to the thresholds of `port`, on a link of this round trip.
-    fn thresholds(&self, port: &PortSettings, round_trip: Interval) -> Vec<Step>;
+    /// Writes the steps that lead to the thresholds of `port`, on a link of this round trip.
+    fn thresholds(&self, sheet: &mut Sheet, port: &PortSettings, round_trip: Interval);
 
     /// Its frame on the wire, and how often it is sent at most: a pause is refreshed when half of it has passed.
     fn control(&self, port: &PortSettings) -> (WireBytes, Interval) {
@@ -45,14 +45,9 @@ pub(crate) trait Planned: Sync {
         true
     }
 
-    /// The longest pause of the long link while priorities share the drain, and the step that shows it.
-    fn longest_pause(&self, port: &PortSettings, sharing: Sharing, drain: BitRate) -> (Longest, Step) {
-        from_full_to_xon(port, sharing, drain)
-    }
-
-    /// How much longer a pause lasts than what it stands for, where it does.
-    fn holdover(&self, _port: &PortSettings) -> Option<Step> {
-        None
+    /// The longest pause of the long link while priorities share the drain. Its formula may name what is added to `sheet`.
+    fn longest_pause(&self, sheet: &mut Sheet, port: &PortSettings, sharing: Sharing) -> Shown {
+        from_full_to_xon(sheet, port, sharing)
     }
 
     /// Why no run comes to `figure`; `None` where a run could.

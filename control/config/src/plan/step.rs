@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use units::Interval;
+use units::{BitRate, Bytes, Interval, WireBytes};
 
 use crate::headroom::grouped;
 use crate::lscc_sum::rounded;
@@ -55,6 +55,36 @@ impl fmt::Display for Quantity {
     }
 }
 
+impl From<Bytes> for Quantity {
+    fn from(bytes: Bytes) -> Self {
+        Self::Bytes(bytes.0)
+    }
+}
+
+impl From<WireBytes> for Quantity {
+    fn from(bytes: WireBytes) -> Self {
+        Self::Bytes(bytes.0)
+    }
+}
+
+impl From<Interval> for Quantity {
+    fn from(time: Interval) -> Self {
+        Self::Time(time)
+    }
+}
+
+impl From<BitRate> for Quantity {
+    fn from(rate: BitRate) -> Self {
+        Self::Rate(rate.bits_per_second())
+    }
+}
+
+impl From<u64> for Quantity {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
 /// One formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -70,19 +100,6 @@ pub struct Step {
     pub source: &'static str,
 }
 
-impl Step {
-    /// A step.
-    pub(crate) fn new(
-        name: &'static str,
-        formula: impl Into<String>,
-        numbers: impl Into<String>,
-        result: Quantity,
-        source: &'static str,
-    ) -> Self {
-        Self { name, formula: formula.into(), numbers: numbers.into(), result, source }
-    }
-}
-
 /// The formulas about one matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -92,7 +109,82 @@ pub struct Part {
     pub steps: Vec<Step>,
 }
 
-/// Terms of a sum in numbers: `1 + 2,000 + 3`.
-pub(crate) fn sum(terms: &[u64]) -> String {
-    terms.iter().map(|term| grouped(*term)).collect::<Vec<_>>().join(" + ")
+/// A part that is being written. A formula is stated once; its form in numbers follows from the terms that it names.
+#[derive(Default)]
+pub(crate) struct Sheet {
+    /// The terms by name, as numbers show them. A later one replaces an earlier one of the same name.
+    terms: Vec<(String, String)>,
+    steps: Vec<Step>,
+}
+
+impl Sheet {
+    /// Adds a term that is not the result of a step.
+    pub fn term(&mut self, name: impl Into<String>, value: impl fmt::Display) -> &mut Self {
+        self.terms.push((name.into(), value.to_string()));
+        self
+    }
+
+    /// Adds terms that are a number of bytes, frames or the like.
+    pub fn counts<const N: usize>(&mut self, terms: [(&str, u64); N]) -> &mut Self {
+        self.terms.extend(terms.map(|(name, number)| (name.into(), grouped(number))));
+        self
+    }
+
+    /// Adds a step, whose result is a term of later ones. Terms stand in braces and remarks in brackets:
+    /// `"{RTT} / {T}[, rounded up]"`. A formula without terms states a choice, which has no numbers.
+    pub fn step(
+        &mut self,
+        name: &'static str,
+        formula: &str,
+        result: impl Into<Quantity>,
+        source: &'static str,
+    ) -> &mut Self {
+        let result = result.into();
+        let numbers = if formula.contains('{') { self.numbers(formula) } else { String::new() };
+        let formula = formula.replace(['{', '}', '[', ']'], "");
+        self.steps.push(Step { name, formula, numbers, result, source });
+        let shown = match result {
+            Quantity::Time(time) => time.to_string(),
+            Quantity::Rate(rate) => BitRate::new(rate).map_or_else(|| "0".into(), |rate| rate.to_string()),
+            _ => grouped(result.number()),
+        };
+        self.term(name, shown)
+    }
+
+    fn numbers(&self, formula: &str) -> String {
+        // A piece ends behind a term or a remark, and begins with what stands before it.
+        let value = |piece: &str| match piece.split_once(['{', '[']) {
+            Some((before, name)) if piece.ends_with('}') => {
+                let name = name.trim_end_matches('}');
+                let known = self.terms.iter().rfind(|(known, _)| known == name);
+                before.to_owned() + &known.expect("a formula has known terms").1
+            }
+            Some((before, _)) => before.to_owned(),
+            None => piece.to_owned(),
+        };
+        formula.split_inclusive(['}', ']']).map(value).collect()
+    }
+
+    /// The part, whose matter is `title`.
+    pub fn part(&mut self, title: impl Into<String>) -> Part {
+        Part { title: title.into(), steps: core::mem::take(&mut self.steps) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_of_a_formula_are_its_terms_and_the_results_before_it_without_remarks() {
+        let mut sheet = Sheet::default();
+        sheet
+            .term("RTT", Interval::from_micros(800))
+            .step("T", "as stated", Interval::from_micros(200), "")
+            .step("N", "{RTT} / {T}[, rounded up]", 4_u64, "");
+        let steps = sheet.part("").steps;
+        assert_eq!((steps[0].formula.as_str(), steps[0].numbers.as_str()), ("as stated", ""));
+        assert_eq!(steps[1].formula, "RTT / T, rounded up");
+        assert_eq!(steps[1].numbers, "800us / 200us");
+    }
 }

@@ -1,13 +1,13 @@
 //! What a plan asks of Bifrost, and of the schemes that send their grants over the same slots.
 
 use switch::program::{Bifrost, FlowControl, PortSettings};
-use units::{BitRate, Interval, WireBytes};
+use units::{Bytes, Interval, WireBytes};
 
 use super::{most_held, overrun};
 use crate::headroom::grouped;
-use crate::plan::longest::{Longest, Sharing, group};
+use crate::plan::longest::{Longest, Sharing, Shown, group};
 use crate::plan::planned::{Planned, Unreached, message, pause};
-use crate::plan::step::{Quantity, Step, sum};
+use crate::plan::step::Sheet;
 use crate::round_trip::peer_goes_on;
 
 /// A scheme with slots.
@@ -32,10 +32,9 @@ impl Planned for Slots {
         self.needs
     }
 
-    fn thresholds(&self, port: &PortSettings, _: Interval) -> Vec<Step> {
-        let mut steps = planned_buffer(slots(port), port);
-        steps.extend(beneath(slots(port), port));
-        steps
+    fn thresholds(&self, sheet: &mut Sheet, port: &PortSettings, _: Interval) {
+        planned_buffer(sheet, slots(port), port);
+        beneath(sheet, slots(port), port);
     }
 
     fn control(&self, port: &PortSettings) -> (WireBytes, Interval) {
@@ -54,26 +53,20 @@ impl Planned for Slots {
         self.is_strict
     }
 
-    fn longest_pause(&self, port: &PortSettings, _: Sharing, drain: BitRate) -> (Longest, Step) {
+    fn longest_pause(&self, sheet: &mut Sheet, port: &PortSettings, _: Sharing) -> Shown {
         let Bifrost { slot, holdover, .. } = *slots(port);
         let leaked = overrun(slots(port), port);
-        let numbers = format!("{slot} + {holdover} + 8 x {}", grouped(leaked.0));
-        Longest { drains: leaked, waits: slot + holdover }.of_long(
-            drain,
-            ("T + holdover + 8 leaked / drain".into(), numbers),
-            "while frames leave, each slot grants what they left",
-        )
-    }
-
-    fn holdover(&self, port: &PortSettings) -> Option<Step> {
-        let Bifrost { slot, holdover, .. } = *slots(port);
-        Some(Step::new(
+        sheet.term("T", slot).term("8 leaked", format!("8 x {}", grouped(leaked.0))).step(
             "holdover",
-            "T / 2: how much longer than T a pause without a grant lasts",
-            format!("{slot} / 2"),
-            Quantity::Time(holdover),
+            "{T} / 2[: how much longer than T a pause without a grant lasts]",
+            holdover,
             "docs/bifrost.md: for a next frame that is late",
-        ))
+        );
+        Shown {
+            longest: Longest { drains: leaked, waits: slot + holdover },
+            formula: "{T} + {holdover} + {8 leaked} / {drain}".into(),
+            source: "while frames leave, each slot grants what they left",
+        }
     }
 
     fn never_reaches(&self, figure: Unreached) -> Option<&'static str> {
@@ -82,95 +75,61 @@ impl Planned for Slots {
 }
 
 /// H, term by term.
-fn planned_buffer(slots: &Bifrost, port: &PortSettings) -> Vec<Step> {
+fn planned_buffer(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
     let (rate, terms) = (port.rate, slots.buffer_terms(port.rate, port.max_frame));
-    let (least, jitter) = (terms.total().0, slots.virtual_incoming.jitter());
-    let (k, wire) = (slots.check_every, WireBytes::of_frame(port.max_frame).0);
-    let Bifrost { slot, round_trip, buffer, .. } = *slots;
-    let third = rate.bytes_in(slot);
-    let [bdp, two_slots, late] = [terms.bdp, terms.slots / 2, terms.late].map(grouped);
+    let (least, frame) = (terms.total(), WireBytes::of_frame(port.max_frame).0);
+    let third = rate.bytes_in(slots.slot);
+    let rest = slots.buffer.0 - least.0 - third;
     let margin = match port.flow_control {
         FlowControl::Bifrost(_) => "on the wire; a third slot, as in Bifrost paper IV-C.2",
         _ => "on the wire; the third slot covers its longer round trip too",
     };
-    vec![
-        Step::new(
-            "T",
-            "the slot, at most half of RTT",
-            "",
-            Quantity::Time(slot),
-            "Bifrost paper, IV-C: 10 us",
-        ),
-        Step::new(
-            "k",
-            "leaked frames to provide for",
-            "",
-            Quantity::Count(k.get().into()),
-            "Bifrost paper, IV-D",
-        ),
-        Step::new(
-            "lateness",
-            "how late a slot may end",
-            "",
-            Quantity::Time(slots.lateness),
-            "docs/configuration.md: 5 us by default",
-        ),
-        Step::new(
+    sheet
+        .term("rate", rate)
+        .term("RTT", slots.round_trip)
+        .term("jitter", slots.virtual_incoming.jitter())
+        .term("2 Rs T", format!("2 x {}", grouped(terms.slots / 2)))
+        .term("k MTU", format!("{} x {}", slots.check_every, grouped(frame)))
+        .counts([("Rs lateness", terms.late)])
+        .term("Rs T, and Qref with LSCC", format!("{} + {}", grouped(third), grouped(rest)))
+        .step("T", "the slot, at most half of RTT", slots.slot, "Bifrost paper, IV-C: 10 us")
+        .step("k", "leaked frames to provide for", u64::from(slots.check_every.get()), "Bifrost paper, IV-D")
+        .step("lateness", "how late a slot may end", slots.lateness, "docs/configuration.md: 5 us by default")
+        .step(
             "BDP_j",
-            "rate x (RTT + jitter) / 8",
-            format!("{rate} x ({round_trip} + {jitter}) / 8"),
-            Quantity::Bytes(terms.bdp),
+            "{rate} x ({RTT} + {jitter}) / 8",
+            Bytes(terms.bdp),
             "1 us of jitter for a history of grants",
-        ),
-        Step::new(
+        )
+        .step(
             "H_least",
-            "BDP_j + 2 Rs T + k MTU + Rs lateness, Rs = rate / 8",
-            format!("{bdp} + 2 x {two_slots} + {k} x {} + {late}", grouped(wire)),
-            Quantity::Bytes(least),
+            "{BDP_j} + {2 Rs T} + {k MTU} + {Rs lateness}[, Rs = rate / 8]",
+            least,
             "Bifrost paper, IV-C and IV-D",
-        ),
-        Step::new(
-            "H",
-            "H_least + Rs T, and Qref with LSCC",
-            sum(&[least, third, buffer.0 - least - third]),
-            Quantity::Bytes(buffer.0),
-            margin,
-        ),
-    ]
+        )
+        .step("H", "{H_least} + {Rs T, and Qref with LSCC}", slots.buffer, margin);
 }
 
 /// The group beneath H, which acts only if Bifrost has failed.
-fn beneath(slots: &Bifrost, port: &PortSettings) -> Vec<Step> {
+fn beneath(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
     let (rate, max_frame) = (port.rate, port.max_frame);
-    let (overrun, ahead) = (overrun(slots, port), peer_goes_on(port).min(slots.slot));
+    let ahead = rate.bytes_in(peer_goes_on(port).min(slots.slot));
     let frame = WireBytes::of_frame(max_frame).0;
-    let per_round_trip = slots.round_trip.0.div_ceil(slots.slot.0);
-    vec![
-        Step::new(
+    sheet
+        .counts([("RTT / T", slots.round_trip.0.div_ceil(slots.slot.0))])
+        .term("(MTU + Rs ahead)", format!("x ({} + {})", grouped(frame), grouped(ahead)))
+        .term("frames", format!("x {}", grouped(max_frame.0)))
+        .step(
             "leaked",
-            "(RTT / T + 2) (MTU + Rs ahead), ahead at most T",
-            format!(
-                "({} + 2) x ({} + {})",
-                grouped(per_round_trip),
-                grouped(frame),
-                grouped(rate.bytes_in(ahead))
-            ),
-            Quantity::Bytes(overrun.0),
+            "({RTT / T} + 2) {(MTU + Rs ahead)}[, ahead at most T]",
+            overrun(slots, port),
             "docs/bifrost.md: what a pause that arrives does not stop",
-        ),
-        Step::new(
+        )
+        .step(
             "XOFF",
-            "(H + leaked) in cells: x 96 / 89",
-            format!("({}) x 96 / 89", sum(&[slots.buffer.0, overrun.0])),
-            Quantity::Bytes(most_held(slots, port).0),
+            "({H} + {leaked})[ in cells:] x 96 / 89",
+            most_held(slots, port),
             "reached only if Bifrost has failed",
-        ),
-        Step::new(
-            "headroom",
-            "(k + 2) frames",
-            format!("({} + 2) x {}", slots.check_every, grouped(max_frame.0)),
-            Quantity::Bytes(group(port).headroom.0),
-            "what is granted has room already",
-        ),
-    ]
+        )
+        .step("headroom", "({k} + 2) {frames}", group(port).headroom, "what is granted has room already");
 }

@@ -2,13 +2,13 @@
 
 use switch::flow_control::cbfc::settings::Cbfc;
 use switch::program::PortSettings;
-use units::{BitRate, Cells, Interval, WireBytes};
+use units::{Cells, Interval, WireBytes};
 use wire::grants::credit;
 
 use crate::headroom::grouped;
-use crate::plan::longest::{Longest, Sharing, group};
+use crate::plan::longest::{Longest, Sharing, Shown, group};
 use crate::plan::planned::{Planned, Unreached, message};
-use crate::plan::step::{Quantity, Step, sum};
+use crate::plan::step::Sheet;
 
 pub(crate) struct Credits;
 
@@ -33,14 +33,14 @@ impl Planned for Credits {
         false
     }
 
-    fn longest_pause(&self, port: &PortSettings, sharing: Sharing, drain: BitRate) -> (Longest, Step) {
+    fn longest_pause(&self, sheet: &mut Sheet, port: &PortSettings, sharing: Sharing) -> Shown {
         let (frame, interval) = (WireBytes::of_frame(port.max_frame), credits(port).interval);
-        let (formula, numbers) = sharing.shown("frame", &grouped(frame.0));
-        Longest { drains: sharing.bytes(frame), waits: interval }.of_long(
-            drain,
-            (format!("interval + {formula} / drain"), format!("{interval} + {numbers}")),
-            "without credits, not by pause frames",
-        )
+        sheet.term("interval", interval).counts([("frame", frame.0)]);
+        Shown {
+            longest: Longest { drains: sharing.bytes(frame), waits: interval },
+            formula: format!("{{interval}} + {} / {{drain}}", sharing.formula(sheet, "{frame}")),
+            source: "without credits, not by pause frames",
+        }
     }
 
     fn never_reaches(&self, figure: Unreached) -> Option<&'static str> {
@@ -52,42 +52,31 @@ impl Planned for Credits {
     }
 
     /// The buffer that fills the link.
-    fn thresholds(&self, port: &PortSettings, round_trip: Interval) -> Vec<Step> {
+    fn thresholds(&self, sheet: &mut Sheet, port: &PortSettings, round_trip: Interval) {
         let credits = credits(port);
         let (rate, max_frame) = (port.rate, port.max_frame);
         let fills = credits.for_line_rate(rate, round_trip, max_frame);
         let wire = WireBytes::of_frame(max_frame).0;
-        let under_way = [rate.bytes_in(round_trip), rate.bytes_in(credits.interval)];
-        let rounding = fills.0 - under_way.iter().sum::<u64>() - 2 * wire;
-        vec![
-            Step::new(
-                "interval",
-                "from one message with credits to the next",
-                "",
-                Quantity::Time(credits.interval),
-                "docs/cbfc.md",
-            ),
-            Step::new(
+        let [far, late] = [round_trip, credits.interval].map(|time| rate.bytes_in(time));
+        let twice = |frame| format!("2 x {}", grouped(frame));
+        sheet
+            .term("rate x (RTT + interval) / 8", format!("{} + {}", grouped(far), grouped(late)))
+            .term("2 frames", twice(wire))
+            .term("2 credits", fills.0 - far - late - 2 * wire)
+            .step("interval", "from one message with credits to the next", credits.interval, "docs/cbfc.md")
+            .step(
                 "credits",
-                "rate x (RTT + interval) / 8 + 2 frames + 2 credits",
-                format!("{} + 2 x {} + {rounding}", sum(&under_way), grouped(wire)),
-                Quantity::Bytes(credits.buffer.0),
+                "{rate x (RTT + interval) / 8} + {2 frames} + {2 credits}",
+                credits.buffer,
                 "bytes on the wire; docs/cbfc.md",
-            ),
-            Step::new(
+            )
+            .step(
                 "XOFF",
-                "credits in cells: x 96 / 89",
-                format!("{} x 96 / 89", grouped(credits.buffer.0)),
-                Quantity::Bytes(Cells::of_any_mix(credits.buffer).bytes().0),
+                "{credits}[ in cells:] x 96 / 89",
+                Cells::of_any_mix(credits.buffer).bytes(),
                 "reached only if credits have failed",
-            ),
-            Step::new(
-                "headroom",
-                "2 frames",
-                format!("2 x {}", grouped(max_frame.0)),
-                Quantity::Bytes(group(port).headroom.0),
-                "what has credits has room already",
-            ),
-        ]
+            )
+            .term("2 frames", twice(max_frame.0))
+            .step("headroom", "{2 frames}", group(port).headroom, "what has credits has room already");
     }
 }

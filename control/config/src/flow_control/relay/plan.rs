@@ -3,10 +3,9 @@
 use switch::program::PortSettings;
 use units::Interval;
 
-use crate::headroom::grouped;
 use crate::plan::longest::{fixed, group};
 use crate::plan::planned::{Planned, Unreached};
-use crate::plan::step::{Quantity, Step};
+use crate::plan::step::Sheet;
 
 pub(crate) struct Relayed;
 
@@ -27,15 +26,13 @@ impl Planned for Relayed {
     }
 
     /// A round trip, and once more.
-    fn thresholds(&self, port: &PortSettings, _: Interval) -> Vec<Step> {
+    fn thresholds(&self, sheet: &mut Sheet, port: &PortSettings, _: Interval) {
         let level = group(port);
-        let xoff = fixed(level.xoff);
-        vec![Step::new(
+        sheet.counts([("headroom", level.headroom.0)]).step(
             "XOFF",
-            "headroom: what arrives in a round trip",
-            grouped(level.headroom.0),
-            Quantity::Bytes(xoff.0),
+            "{headroom}[: what arrives in a round trip]",
+            fixed(level.xoff),
             "docs/swing.md; the same once more if pauses are lost",
-        )]
+        );
     }
 }
