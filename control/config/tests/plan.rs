@@ -7,7 +7,8 @@ use config::plan::{
 };
 use config::{Severity, parse};
 use proptest::prelude::*;
-use switch::program::{FlowControl, Threshold};
+use switch::Program;
+use switch::program::{FlowControl, GroupSettings, Threshold};
 use units::{BitRate, Bytes, Cells, Distance, Interval, Priority, PrioritySet, WireBytes};
 
 fn request(kilometres: u64, gigabits: u64, scheme: Scheme) -> Request {
@@ -199,7 +200,7 @@ fn what_no_link_can_be_is_refused_with_what_would_be_possible() {
     assert!(refused(Request { priorities, ..base.clone() }).contains("expected 1 to 5"));
     for (mtu, is_possible) in [(0, false), (45, false), (46, true), (9_198, true), (9_199, false)] {
         match Plan::new(&Request { mtu: Bytes(mtu), ..base.clone() }) {
-            Err(error) => assert_eq!(error, PlanError::Mtu { mtu: Bytes(mtu) }),
+            Err(error) => assert!(!is_possible && error.to_string().starts_with("an MTU of"), "{error}"),
             Ok(_) => assert!(is_possible, "{mtu}"),
         }
     }
@@ -267,9 +268,29 @@ fn the_headroom_suffices_in_the_worst_case_and_half_of_it_does_not() {
         assert!(run.holds(), "{run:?}");
         assert!(run.headroom.0.0 * 10 > run.headroom.1.0 * 7, "the case is bad enough: {run:?}");
     }
-    let half = proof.with_half_of_the_headroom();
-    let run = run(&half, Case::Long);
+    let run = run(&with_half_of_the_headroom(proof), Case::Long);
     assert!(run.drops > 0 && !run.holds(), "{run:?}");
+}
+
+/// The proof with half of the headroom on the long links, in groups and pools.
+fn with_half_of_the_headroom(mut proof: Proof) -> Proof {
+    for program in &mut proof.programs {
+        let mut settings = program.settings().clone();
+        for group in settings.ports[1].groups.iter_mut().filter_map(GroupSettings::lossless_mut) {
+            let half = Bytes(group.headroom.0 / 2);
+            settings.buffer.headroom -= half;
+            group.headroom -= half;
+        }
+        *program = Program::new(settings).unwrap().into();
+    }
+    proof
+}
+
+/// The proof with a receiver that is half as fast as planned.
+fn with_half_of_the_drain(proof: &Proof) -> Proof {
+    let mut slower = proof.clone();
+    slower.drain = BitRate::new(proof.drain.bits_per_second() / 2).unwrap();
+    slower
 }
 
 /// Credits, relays and a single priority of Bifrost have no such control: their pauses end long before the plan's.
@@ -280,7 +301,7 @@ fn pauses_outlast_a_plan_whose_far_side_is_half_as_fast_as_stated() {
         proof(&Request { priorities, ..request(20, 10, scheme) })
     };
     let pfc = proof_of(Scheme::PFC, &[3]);
-    let slower = pfc.clone().with_half_of_the_drain();
+    let slower = with_half_of_the_drain(&pfc);
     for case in Case::ALL {
         assert!(run(&pfc, case).holds());
         let run = run(&slower, case);
@@ -288,7 +309,7 @@ fn pauses_outlast_a_plan_whose_far_side_is_half_as_fast_as_stated() {
         assert!(run.pause_long.0 > run.pause_long.1 && run.pause_local.0 > run.pause_local.1, "{run:?}");
     }
     for scheme in [Scheme::BIFROST, scheme("port-grants")] {
-        let run = run(&proof_of(scheme, &[2, 3, 4]).with_half_of_the_drain(), Case::Mixed);
+        let run = run(&with_half_of_the_drain(&proof_of(scheme, &[2, 3, 4])), Case::Mixed);
         assert!(run.end == RunEnd::Complete && run.pause_local.0 > run.pause_local.1, "{scheme}: {run:?}");
     }
 }

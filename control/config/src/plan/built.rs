@@ -6,14 +6,13 @@ use units::{Distance, Interval, PauseQuanta};
 use super::levels::Levels;
 use super::request::{PlanError, Request};
 use super::scheme::Scheme;
-use super::text::{ENDS, Wish, text};
+use super::text::{ENDS, Form, text};
 use crate::flow_control::bifrost::keys::BifrostDecl;
 use crate::gateway::Gateway;
 use crate::keys::long_haul::LONGEST;
 use crate::link::Link;
 use crate::load;
 use crate::lscc_sum::LsccSum;
-use crate::problem::{ConfigError, Problem};
 use crate::round_trip::RoundTripSum;
 
 /// A key for the gateways in memory. The files of people name a file with a key of their own.
@@ -40,26 +39,22 @@ impl Built {
     pub fn new(request: &Request) -> Result<Self, PlanError> {
         request.check()?;
         let slot = slot(request)?;
-        let raw = Wish { slot, key: Some(KEY), ..Wish::default() };
-        let levels = match read(request, 0, &raw) {
-            Ok(gateway) => {
-                check_step(request, &gateway)?;
-                Levels::of(&gateway, request.scheme)
-            }
-            Err(problems) => return Err(PlanError::Refused { problems }),
-        };
-        let wish = Wish { levels: levels.as_ref(), ..raw };
+        let raw = Form { slot, key: Some(KEY), ..Form::default() };
+        let gateway = read(request, 0, &raw)?;
+        check_step(request, &gateway)?;
+        let levels = Levels::of(&gateway, request.scheme);
+        let form = Form { levels: levels.as_ref(), ..raw };
         let gateway = |end| {
-            let gateway = read(request, end, &wish).map_err(|problems| PlanError::Refused { problems })?;
+            let gateway = read(request, end, &form)?;
             match gateway.warnings.is_empty() {
                 true => Ok(gateway),
                 false => Err(PlanError::Refused { problems: gateway.warnings }),
             }
         };
-        let devices = Wish { devices: true, ..wish };
+        let devices = Form { devices: true, ..form };
         // The cores of a machine are no matter of the link, so the plan shows them and refuses nothing for them.
-        let with_devices = read(request, 0, &devices).map_err(|problems| PlanError::Refused { problems })?;
-        let people = Wish { key: None, ..wish };
+        let with_devices = read(request, 0, &devices)?;
+        let people = Form { key: None, ..form };
         Ok(Self {
             request: request.clone(),
             texts: [0, 1].map(|end| (ENDS[end].0, text(request, end, &people))),
@@ -90,23 +85,21 @@ impl Built {
     }
 }
 
-fn read(request: &Request, end: usize, wish: &Wish<'_>) -> Result<Gateway, Vec<Problem>> {
-    load::parse(&text(request, end, wish), "plan").map_err(|error| match error {
-        ConfigError::Invalid { problems } => problems,
-        ConfigError::Unreadable { .. } => Vec::new(),
-    })
+fn read(request: &Request, end: usize, form: &Form<'_>) -> Result<Gateway, PlanError> {
+    Ok(load::parse(&text(request, end, form), "plan")?)
 }
 
 /// T: as stated, or as near to the default as the link allows. `None` for schemes without slots.
 fn slot(request: &Request) -> Result<Option<Interval>, PlanError> {
     // The round trip is that of PFC, which has no slot that could be wrong.
     let plain = Request { scheme: Scheme::PFC, lscc: false, ..request.clone() };
-    let gateway = read(&plain, 0, &Wish::default()).map_err(|problems| PlanError::Refused { problems })?;
+    let gateway = read(&plain, 0, &Form::default())?;
     let port = &gateway.program.settings().ports[1];
     let Some(terms) = RoundTripSum::new(port, &gateway.links[1]) else { return Ok(None) };
     let round_trip = terms.total();
     if round_trip > LONGEST {
-        return Err(PlanError::RoundTrip { round_trip });
+        let valid = format!("up to {LONGEST}: raise the rate, or shorten the frames");
+        return Err(PlanError::out_of_range(format!("a round trip of {round_trip}"), valid));
     }
     if !request.scheme.has_slots() {
         return Ok(None);
@@ -117,7 +110,11 @@ fn slot(request: &Request) -> Result<Option<Interval>, PlanError> {
     let most = Interval(round_trip.0 / 2).min(Interval(pause.0 / 3 * 2));
     let slot = request.slot.unwrap_or(BifrostDecl::default().slot().max(least).min(most));
     if slot < least || slot > most {
-        return Err(PlanError::Slot { slot, least, most });
+        let most = format!("{most} (half a round trip, and at most two thirds of the longest pause)");
+        return Err(PlanError::out_of_range(
+            format!("a slot of {slot}"),
+            format!("{least} (a frame) to {most}"),
+        ));
     }
     Ok(Some(slot))
 }

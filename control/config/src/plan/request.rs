@@ -6,11 +6,10 @@ use units::{BitRate, Bytes, Distance, Interval, Priority, PrioritySet};
 use super::scheme::Scheme;
 use crate::emulation::reach;
 use crate::headroom::grouped;
-use crate::keys::long_haul::LONGEST;
 use crate::keys::port::{FARTHEST, MTU_OVERHEAD, PortDecl};
 use crate::link::Senders;
 use crate::lscc_sum::{StepBounds, rounded};
-use crate::problem::Problem;
+use crate::problem::{ConfigError, Problem};
 
 /// The least and the largest MTU: those of the shortest frame, and of the largest.
 const MTUS: (Bytes, Bytes) =
@@ -75,11 +74,12 @@ impl Request {
     /// The length of fibre with that delay, one way.
     ///
     /// # Errors
-    /// [`PlanError::Delay`] if no fibre is that long.
+    /// [`PlanError::OutOfRange`] if no fibre is that long.
     pub fn distance_of(delay: Interval) -> Result<Distance, PlanError> {
         let most = FARTHEST.propagation();
         if delay > most {
-            return Err(PlanError::Delay { delay, most, reach: FARTHEST });
+            let valid = format!("up to {most}, that of {FARTHEST} of fibre");
+            return Err(PlanError::out_of_range(format!("a delay of {delay}"), valid));
         }
         Ok(reach(delay).min(FARTHEST))
     }
@@ -99,12 +99,15 @@ impl Request {
     pub(super) fn check(&self) -> Result<(), PlanError> {
         for (distance, to) in [(self.distance, ""), (self.local_distance, " to the data center")] {
             if distance > FARTHEST {
-                return Err(PlanError::Far { distance, to, most: FARTHEST });
+                let what = format!("a distance of {distance}{to}");
+                return Err(PlanError::out_of_range(what, format!("up to {FARTHEST}")));
             }
         }
         let (least, most) = MTUS;
         if self.mtu < least || self.mtu > most {
-            return Err(PlanError::Mtu { mtu: self.mtu });
+            let [mtu, least, most] = [self.mtu, least, most].map(|bytes| grouped(bytes.0));
+            let what = format!("an MTU of {mtu} bytes");
+            return Err(PlanError::out_of_range(what, format!("{least} to {most} bytes")));
         }
         let known = |priority: &Priority| (1..=5).contains(&priority.number());
         if let Some(priority) = self.priorities.iter().find(|priority| !known(priority)) {
@@ -118,7 +121,7 @@ impl Request {
             return Err(PlanError::Drain { drain, rate });
         }
         if self.senders.rate_timer == Interval::ZERO {
-            return Err(PlanError::Timer);
+            return Err(PlanError::out_of_range("a rate timer of 0ns", "at least 1ns"));
         }
         Ok(())
     }
@@ -127,42 +130,13 @@ impl Request {
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlanError {
-    /// The link is longer than any on earth.
-    #[error("a distance of {distance}{to} is out of range; expected up to {most}")]
-    Far {
-        /// The given distance.
-        distance: Distance,
-        /// What it is the distance to, behind a space; empty for the other gateway.
-        to: &'static str,
-        /// The longest.
-        most: Distance,
-    },
-    /// The delay is longer than that of any fibre on earth.
-    #[error("a delay of {delay} is out of range; expected up to {most}, that of {reach} of fibre")]
-    Delay {
-        /// The given delay.
-        delay: Interval,
-        /// The longest.
-        most: Interval,
-        /// The length of fibre that has it.
-        reach: Distance,
-    },
-    /// No port has such an MTU.
-    #[error(
-        "an MTU of {} bytes is out of range; expected {} to {} bytes",
-        grouped(mtu.0), grouped(MTUS.0.0), grouped(MTUS.1.0)
-    )]
-    Mtu {
-        /// The given MTU.
-        mtu: Bytes,
-    },
-    /// The round trip is too long.
-    #[error(
-        "a round trip of {round_trip} is out of range; expected up to {LONGEST}: raise the rate, or shorten the frames"
-    )]
-    RoundTrip {
-        /// The round trip.
-        round_trip: Interval,
+    /// A value that no link can have, or that does not suit this one.
+    #[error("{what} is out of range; expected {valid}")]
+    OutOfRange {
+        /// The value, with its noun.
+        what: String,
+        /// What would be valid.
+        valid: String,
     },
     /// A lossless priority has another use.
     #[error(
@@ -183,21 +157,6 @@ pub enum PlanError {
         /// The rate of the link.
         rate: BitRate,
     },
-    /// A timer of zero.
-    #[error("a rate timer of 0ns is out of range; expected at least 1ns")]
-    Timer,
-    /// A slot that does not suit the link.
-    #[error(
-        "a slot of {slot} is out of range; expected {least} (a frame) to {most} (half a round trip, and at most two thirds of the longest pause)"
-    )]
-    Slot {
-        /// The given slot.
-        slot: Interval,
-        /// The shortest.
-        least: Interval,
-        /// The longest.
-        most: Interval,
-    },
     /// Equation (12) leaves no room.
     #[error(
         "LSCC has no step: by equation (12) dR is above {} and below {} for {}; possible with an additive increase of {least} or more, or without LSCC",
@@ -215,6 +174,22 @@ pub enum PlanError {
         /// The problems.
         problems: Vec<Problem>,
     },
+}
+
+impl PlanError {
+    pub(super) fn out_of_range(what: impl Into<String>, valid: impl Into<String>) -> Self {
+        Self::OutOfRange { what: what.into(), valid: valid.into() }
+    }
+}
+
+impl From<ConfigError> for PlanError {
+    fn from(error: ConfigError) -> Self {
+        let problems = match error {
+            ConfigError::Invalid { problems } => problems,
+            ConfigError::Unreadable { .. } => Vec::new(),
+        };
+        Self::Refused { problems }
+    }
 }
 
 /// The problems without places, which are in a text that nobody has seen.

@@ -19,7 +19,7 @@ const NETWORK: u8 = 48;
 
 /// How a text differs from the one for people.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wish<'a> {
+pub(super) struct Form<'a> {
     /// The levels; before they are known, a pool that is large enough for anything.
     pub levels: Option<&'a Levels>,
     /// The slot.
@@ -36,7 +36,7 @@ pub(super) fn code_point(priority: Priority) -> u8 {
 }
 
 /// The text of gateway 0 or 1. Writing to a string cannot fail, so no result is looked at.
-pub(super) fn text(request: &Request, end: usize, wish: &Wish<'_>) -> String {
+pub(super) fn text(request: &Request, end: usize, form: &Form<'_>) -> String {
     let mut out = String::new();
     let Request { distance, rate, scheme, .. } = request;
     let above = if request.lscc { " and LSCC" } else { "" };
@@ -47,45 +47,45 @@ pub(super) fn text(request: &Request, end: usize, wish: &Wish<'_>) -> String {
          [gateway]\nname = \"{}\"\n\n[buffer]\n",
         ENDS[end].0
     );
-    let _ = match wish.levels {
+    let _ = match form.levels {
         Some(levels) => {
             writeln!(out, "shared = \"{}\"\negress_lossy = \"{}\"", levels.shared, levels.lossy)
         }
         None => writeln!(out, "shared = \"1024GiB\""),
     };
     let _ = write!(out, "\n[forwarding]\nmode = \"patch\"\npairs = [[\"{LOCAL}\", \"{LONG}\"]]\n");
-    if wish.devices {
+    if form.devices {
         // A port that passes on the pauses of the other one is on the same core.
         let cores = if scheme.planned().passes_on() { "[2]" } else { "[2, 3]" };
         let _ = write!(out, "\n[dpdk]\ncores = {cores}\n");
     }
-    local(&mut out, request, wish);
-    long(&mut out, request, end, wish);
+    local(&mut out, request, form);
+    long(&mut out, request, end, form);
     out
 }
 
-fn local(out: &mut String, request: &Request, wish: &Wish<'_>) {
+fn local(out: &mut String, request: &Request, form: &Form<'_>) {
     port(out, request, (LOCAL, request.local_distance));
     if request.scheme.planned().passes_on() {
         let _ = writeln!(out, "flow_control = \"{}\"", request.scheme);
     }
-    common(out, request, wish.levels.map(|levels| &levels.ports[0]));
-    if wish.devices {
+    common(out, request, form.levels.map(|levels| &levels.ports[0]));
+    if form.devices {
         device(out, 0, 2);
     }
 }
 
-fn long(out: &mut String, request: &Request, end: usize, wish: &Wish<'_>) {
+fn long(out: &mut String, request: &Request, end: usize, form: &Form<'_>) {
     port(out, request, (LONG, request.distance));
     let _ = writeln!(out, "flow_control = \"{}\"", request.scheme);
-    common(out, request, wish.levels.map(|levels| &levels.ports[1]));
-    if let Some(slot) = wish.slot.filter(|_| request.scheme.has_slots()) {
+    common(out, request, form.levels.map(|levels| &levels.ports[1]));
+    if let Some(slot) = form.slot.filter(|_| request.scheme.has_slots()) {
         let _ = write!(out, "\n[port.bifrost]\nslot = \"{slot}\"\n");
     }
     if request.lscc {
-        lscc(out, request, end, wish.key);
+        lscc(out, request, end, form.key);
     }
-    if wish.devices {
+    if form.devices {
         device(out, 1, if request.scheme.planned().passes_on() { 2 } else { 3 });
     }
 }

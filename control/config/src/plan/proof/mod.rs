@@ -2,7 +2,6 @@
 
 mod network;
 mod pauses;
-mod reach;
 mod run;
 
 pub use network::Case;

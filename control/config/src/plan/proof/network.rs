@@ -19,7 +19,6 @@ use crate::plan::longest::{held, on_the_wire};
 use crate::plan::pauses::Pauses;
 use crate::plan::request::{PlanError, Request};
 use crate::plan::text::code_point;
-use crate::problem::ConfigError;
 
 /// Senders, all at the rate of the long link.
 const SENDERS: u8 = 4;
@@ -270,11 +269,7 @@ fn router(request: &Request, end: u8, rate: BitRate, frame: Bytes) -> Result<Arc
     for host in 0..hosts {
         port(&mut text, request, (&format!("h{host}"), port_mac(end, 1 + host)), (rate, HOST_LINK), xoff);
     }
-    match load::parse(&text, "router") {
-        Ok(gateway) => Ok(gateway.program),
-        Err(ConfigError::Invalid { problems }) => Err(PlanError::Refused { problems }),
-        Err(ConfigError::Unreadable { .. }) => Err(PlanError::Refused { problems: Vec::new() }),
-    }
+    Ok(load::parse(&text, "router")?.program)
 }
 
 fn port(

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use simulation::{Ending, Options, Outcome, Simulation};
-use switch::program::{GroupSettings, Settings};
 use switch::{PerReason, Program, Volume};
 use units::{BitRate, Bytes, Interval, Nanos, PrioritySet};
 
@@ -12,6 +11,7 @@ use super::pauses::{LongestPauses, Pauses as Watch};
 use crate::plan::built::Built;
 use crate::plan::longest::{fixed, group, held};
 use crate::plan::pauses::Pauses;
+use crate::plan::planned::Unreached;
 use crate::plan::request::{PlanError, Request};
 use crate::plan::scheme::Scheme;
 
@@ -27,10 +27,11 @@ const SHORTEST: u64 = 84;
 pub struct Proof {
     /// The gateways that run.
     built: Built,
-    programs: [Arc<Program>; 2],
+    /// Their switches.
+    pub programs: [Arc<Program>; 2],
     pauses: Pauses,
     /// The rate of the receiver: the drain of the plan.
-    drain: BitRate,
+    pub drain: BitRate,
     /// By how much the rate of the plan was divided.
     pub divisor: u64,
     /// Whether the slot of the plan does not suit that rate, and the usual one takes its place.
@@ -85,6 +86,15 @@ impl Run {
             && self.pause_long.0 <= self.pause_long.1
             && self.pause_local.0 <= self.pause_local.1
     }
+
+    /// Whether the run came to `figure`: a pause must be longer than those of the far side itself.
+    pub fn comes_to(&self, figure: Unreached) -> bool {
+        match figure {
+            Unreached::Headroom => self.headroom.0 > Bytes::ZERO,
+            Unreached::PauseLong => self.pause_long.0 > self.received,
+            Unreached::PauseLocal => self.pause_local.0 > self.received,
+        }
+    }
 }
 
 impl Proof {
@@ -103,31 +113,6 @@ impl Proof {
         let programs = [0, 1].map(|end: usize| Arc::clone(&built.gateways[end].program));
         let drain = built.request.slowest_drain();
         Ok(Self { built, programs, pauses, drain, divisor, other_slot })
-    }
-
-    /// The same with half of the headroom on the long links, in groups and pools: the control, which must fail where
-    /// headroom is what keeps frames.
-    #[must_use]
-    pub fn with_half_of_the_headroom(mut self) -> Self {
-        for program in &mut self.programs {
-            let mut settings: Settings = program.settings().clone();
-            for group in &mut settings.ports[1].groups {
-                if let GroupSettings::Lossless(group) = group {
-                    let half = Bytes(group.headroom.0 / 2);
-                    settings.buffer.headroom -= half;
-                    group.headroom -= half;
-                }
-            }
-            *program = Arc::new(Program::new(settings).expect("less headroom needs no more of anything"));
-        }
-        self
-    }
-
-    /// The same with a receiver that is half as fast as planned: the control, in which pauses must outlast the plan.
-    #[must_use]
-    pub fn with_half_of_the_drain(mut self) -> Self {
-        self.drain = BitRate::new(self.drain.bits_per_second() / 2).unwrap_or(self.drain);
-        self
     }
 
     /// The pauses of the plan at the rate at which it runs: of the long link, and of the data center.
