@@ -279,7 +279,7 @@ pub enum ProblemKind {
     #[error("{path}: {reason}")]
     File { path: String, reason: String },
     #[error("{got} matches no {what}{}", did_you_mean(nearest))]
-    Nobody { what: &'static str, got: String, nearest: Option<String> },
+    NoMatch { what: &'static str, got: String, nearest: Option<String> },
     #[error("{key} is not a table or an array, so it cannot contain {name}")]
     NotInside { key: String, name: String },
     #[error("in the configuration of {switch}, {key}: {kind}")]

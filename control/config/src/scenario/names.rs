@@ -51,7 +51,7 @@ impl Names {
             let matching = known.clone().enumerate().filter(|(_, it)| matches(&name, it));
             found.extend(matching.map(|(index, _)| index));
             if found.len() == before {
-                let kind = ProblemKind::Nobody { what, nearest: nearest(&name, known.clone()), got: name };
+                let kind = ProblemKind::NoMatch { what, nearest: nearest(&name, known.clone()), got: name };
                 problems.error(&at.place, kind);
                 break;
             }

@@ -2,15 +2,15 @@
 
 use simulation::Faults;
 use simulation::topology::{
-    DataCenter, Dumbbell, FatTree, Incast, LeafSpine, Linear, LinkWish, Plan, PlanError, PlannedLink,
-    PlannedRoute, Role, TwoDataCenters,
+    DataCenter, Dumbbell, FatTree, Incast, LeafSpine, LinkWish, Plan, PlanError, PlannedLink, PlannedRoute,
+    Role, TwoDataCenters,
 };
 use toml::de::DeValue;
 use units::{BitRate, Distance, Interval, Nanos};
 
 use super::names::{Names, NodeName};
 use super::run::{MOST, SOME};
-use super::words::{HostsAt, SiteWord, TemplateWord};
+use super::words::{SiteWord, TemplateWord};
 use crate::keys::port::FARTHEST;
 use crate::keys::running::LONGEST_DELAY;
 use crate::machine::Probability;
@@ -61,18 +61,6 @@ table! {
         right: At<u16>, auto("as `left`");
         /// The link between the switches
         bottleneck: LinkDecl, absent, auto("as host links");
-    }
-
-    /// Switches in a row.
-    LinearDecl {
-        /// Switches, up to 1000
-        switches: At<u16>, default(2_u16);
-        /// Hosts on each switch that has some
-        hosts: At<u16>, default(1_u16);
-        /// Which switches have hosts
-        hosts_at: At<HostsAt>, default(HostsAt::Ends);
-        /// Links between switches
-        trunk: LinkDecl, absent, auto("as host links");
     }
 
     /// Every leaf joined to every spine.
@@ -190,7 +178,6 @@ pub(super) fn describe(found: &mut Vec<(String, &'static [Key])>) {
     LinkDecl::describe("links", found);
     IncastDecl::describe("incast", found);
     DumbbellDecl::describe("dumbbell", found);
-    LinearDecl::describe("linear", found);
     LeafSpineDecl::describe("leaf-spine", found);
     FatTreeDecl::describe("fat-tree", found);
     LongLinkDecl::describe("topology.long_link", found);
@@ -232,12 +219,6 @@ pub(super) fn read(section: &mut Section<'_, '_>) -> Option<Plan> {
             let decl = DumbbellDecl::read(section);
             let (left, right) = (decl.left().into(), or(&decl.right, decl.left()).into());
             Dumbbell { left, right, link, bottleneck: decl.bottleneck().on(link) }.plan()
-        }
-        TemplateWord::Linear => {
-            let decl = LinearDecl::read(section);
-            let (switches, hosts) = (decl.switches().into(), decl.hosts().into());
-            let ends_only = decl.hosts_at() == HostsAt::Ends;
-            Linear { switches, hosts, ends_only, link, trunk: decl.trunk().on(link) }.plan()
         }
         TemplateWord::LeafSpine => leaf_spine(section, link).plan(),
         TemplateWord::FatTree => fat_tree(section, link).plan(),
@@ -373,7 +354,7 @@ pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut Plan) {
         !decl.remove()
     });
     if changed == 0 {
-        let kind = ProblemKind::Nobody { what: "link", got: "this".into(), nearest: None };
+        let kind = ProblemKind::NoMatch { what: "link", got: "this".into(), nearest: None };
         section.problems.error(&section.place_of_key("between"), kind);
     }
 }

@@ -7,15 +7,13 @@ use crate::value::{quoted, value_types, words, wrong_type};
 words! {
     /// Template of a network.
     pub(super) enum TemplateWord {
-        "incast" => Incast, "dumbbell" => Dumbbell, "linear" => Linear, "leaf-spine" => LeafSpine,
-        "fat-tree" => FatTree, "two-data-centers" => TwoDataCenters, "free" => Free,
+        "incast" => Incast, "dumbbell" => Dumbbell, "leaf-spine" => LeafSpine, "fat-tree" => FatTree,
+        "two-data-centers" => TwoDataCenters, "free" => Free,
     }
     /// Template of the network at an end of a long link.
     pub(super) enum SiteWord {
         "hosts" => Hosts, "star" => Star, "leaf-spine" => LeafSpine, "fat-tree" => FatTree,
     }
-    /// Which switches of a row have hosts.
-    pub(super) enum HostsAt { "ends" => Ends, "all" => All }
     /// Traffic patterns.
     pub(super) enum PatternWord {
         "poisson" => Poisson, "pairs" => Pairs, "all-to-all" => AllToAll, "permutation" => Permutation,

@@ -28,21 +28,6 @@ pub struct Dumbbell {
     pub bottleneck: LinkWish,
 }
 
-/// Switches in a row, `sw0`, `sw1`..., with hosts `h0`... on the first and the last, or on all.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Linear {
-    /// Number of switches.
-    pub switches: usize,
-    /// Hosts on each switch that has any, numbered consecutively.
-    pub hosts: usize,
-    /// Whether only the first and the last have hosts.
-    pub ends_only: bool,
-    /// The links of the hosts.
-    pub link: LinkWish,
-    /// The links between the switches.
-    pub trunk: LinkWish,
-}
-
 /// Every leaf joined to every spine: `leaf0`..., `spine0`..., hosts `h0`... numbered leaf by leaf.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeafSpine {
@@ -165,32 +150,6 @@ impl Dumbbell {
         hosts(&mut plan, "left", 0..self.left, left, self.link);
         hosts(&mut plan, "right", 0..self.right, right, self.link);
         plan.join(left, right, self.bottleneck);
-        Ok(plan)
-    }
-}
-
-impl Linear {
-    /// The plan of this network.
-    ///
-    /// # Errors
-    /// [`PlanError::Count`] if a count is out of range.
-    pub fn plan(&self) -> Result<Plan, PlanError> {
-        count("switches", "switches", self.switches, (1, 1_000, "1 to 1000"))?;
-        count("hosts", "hosts on a switch", self.hosts, OF_A_SWITCH)?;
-        let mut plan = Plan::default();
-        let row = switches(&mut plan, "sw", self.switches);
-        for pair in row.windows(2) {
-            plan.join(pair[0], pair[1], self.trunk);
-        }
-        // A lone switch is both ends.
-        let with_hosts: Vec<usize> = match row.as_slice() {
-            [only] if self.ends_only => vec![*only, *only],
-            [first, .., last] if self.ends_only => vec![*first, *last],
-            all => all.to_vec(),
-        };
-        for (index, switch) in with_hosts.into_iter().enumerate() {
-            hosts(&mut plan, "h", index * self.hosts..(index + 1) * self.hosts, switch, self.link);
-        }
         Ok(plan)
     }
 }

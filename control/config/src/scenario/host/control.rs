@@ -34,8 +34,6 @@ table! {
         minimum_rate: At<BitRate>;
         /// Whether each reduction makes the rate before it the target
         clamp_target_rate: At<bool>;
-        /// Whether a reduction after a rise by the timer does so where others do not
-        clamp_target_rate_after_time_inc: At<bool>;
         /// After a reduction, CNPs of this time count as one; zero reduces the rate at each
         rate_reduce_monitor_period: At<Interval>, within(Interval::ZERO..=MOST);
     }
@@ -54,12 +52,8 @@ table! {
         min_rtt: At<Interval>, within(SOME..=MOST);
         /// Delta: the step of the rate
         step: At<BitRate>;
-        /// Completion events without a positive gradient after which the rate rises faster
-        hyper_after: At<u32>, within(COUNT);
         /// N: steps at a time from then on
         hyper_steps: At<u32>, within(COUNT);
-        /// Payload from one completion event to the next
-        segment: At<Bytes>, within(Bytes(1)..=LARGEST);
         /// Shortest time from one completion event to the next
         least_interval: At<Interval>, within(Interval::ZERO..=MOST);
         /// Whether a round trip has one completion event at most

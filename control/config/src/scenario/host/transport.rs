@@ -11,11 +11,11 @@ use crate::table::table;
 
 table! {
     /// Go-back-N.
-    GoBackNDecl {
+    GoBackNDecl => GoBackN {
         /// Packets for each acknowledgement
-        ack_every: At<u32>, within(COUNT), default(GoBackN::default().ack_every.get());
+        ack_every: At<NonZeroU32>;
         /// Without progress for this time, everything that is not acknowledged is sent again
-        retransmission_timeout: At<Interval>, within(SOME..=MOST), default(GoBackN::default().retransmission_timeout);
+        retransmission_timeout: At<Interval>, within(SOME..=MOST);
     }
 
     /// IRN.
@@ -26,33 +26,13 @@ table! {
         rto_low: At<Interval>, within(SOME..=MOST);
         /// Retransmission timeout otherwise
         rto_high: At<Interval>, within(SOME..=MOST);
-        /// N: fewer packets than this are few
-        few: At<u32>, within(COUNT);
     }
 
     /// TCP NewReno.
     NewRenoDecl => NewReno {
-        /// Segments that may be on their way at first
-        initial_window: At<u32>, within(COUNT);
-        /// Segments that may ever be on their way
-        largest_window: At<u32>, within(COUNT), auto("without limit");
-        /// Duplicate acknowledgements in a row that mean a loss
-        duplicates: At<u32>, within(COUNT);
         /// Retransmission timeout before a round trip was measured
         rto_initial: At<Interval>, within(SOME..=MOST);
         /// Shortest retransmission timeout
         rto_least: At<Interval>, within(SOME..=MOST);
-        /// Longest retransmission timeout
-        rto_most: At<Interval>, within(SOME..=MOST);
-    }
-}
-
-impl GoBackNDecl {
-    /// The stated values, with defaults for the rest.
-    pub fn settings(&self) -> GoBackN {
-        GoBackN {
-            ack_every: NonZeroU32::new(self.ack_every()).unwrap_or(NonZeroU32::MIN),
-            retransmission_timeout: self.retransmission_timeout(),
-        }
     }
 }
