@@ -9,32 +9,31 @@ use switch::ForwardingSettings;
 use switch::program::{PortSettings, Settings};
 use units::{BitRate, Interval, WireBytes};
 
-use crate::core_load::Core;
+use crate::core_load::{Core, RingReach};
 use crate::flow_control;
 use crate::headroom::{HeadroomSum, HeadroomTerms};
 use crate::link::Link;
-use crate::ring_reach::RingReach;
 use crate::runtime::{Device, DeviceKind, Runtime};
 
 pub use crate::core_load::{CoreLoad, FRAMES_PER_SECOND};
 
 /// The core that a port should run on. `C` identifies a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wish<C = usize> {
+pub struct Placement<C = usize> {
     /// The core that the configuration names.
     pub core: Option<C>,
     /// The rate of the port. Ports are spread by rate.
     pub rate: BitRate,
-    /// The index, among the wishes, of the port that this one is tied to by a relay, or patched to.
+    /// The index, among the placements, of the port that this one is tied to by a relay, or patched to.
     pub peer: Option<usize>,
 }
 
-/// The wish of each port.
-pub fn wishes(settings: &Settings, runtime: &Runtime) -> Vec<Wish> {
+/// The placement of each port.
+pub fn placements(settings: &Settings, runtime: &Runtime) -> Vec<Placement> {
     let cores = runtime.devices.iter().map(|device| device.as_ref()?.core);
     let ports = settings.ports.iter().zip(cores).enumerate();
     let peer = |number| relayed(settings, number).or_else(|| peer_of(&settings.forwarding, number));
-    ports.map(|(number, (port, core))| Wish { core, rate: port.rate, peer: peer(number) }).collect()
+    ports.map(|(number, (port, core))| Placement { core, rate: port.rate, peer: peer(number) }).collect()
 }
 
 /// The port that passes on the pauses of `port`, or whose pauses `port` passes on. Both must have one core, because a
@@ -59,26 +58,26 @@ fn peer_of(forwarding: &ForwardingSettings, port: usize) -> Option<usize> {
     both_ways.find(|(from, _)| from.index() == port).map(|(_, to)| to.index())
 }
 
-/// Assigns a core to each port. A port gets the core of its wish. The other ports follow, fastest first: each gets
+/// Assigns a core to each port. A port gets the core of its placement. The other ports follow, fastest first: each gets
 /// the core of its peer, which keeps frames in one cache, or else the least loaded of `cores`.
 ///
 /// # Panics
-/// If `cores` is empty, and neither a wish nor an earlier port names a core.
-pub fn assign<C: Copy + Ord>(wishes: &[Wish<C>], cores: &[C]) -> Vec<C> {
+/// If `cores` is empty, and neither a placement nor an earlier port names a core.
+pub fn assign<C: Copy + Ord>(placements: &[Placement<C>], cores: &[C]) -> Vec<C> {
     let mut load: BTreeMap<C, u64> = cores.iter().map(|core| (*core, 0)).collect();
-    let mut assigned: Vec<Option<C>> = wishes.iter().map(|wish| wish.core).collect();
-    for wish in wishes {
-        if let Some(core) = wish.core {
-            add(&mut load, core, wish.rate);
+    let mut assigned: Vec<Option<C>> = placements.iter().map(|placement| placement.core).collect();
+    for placement in placements {
+        if let Some(core) = placement.core {
+            add(&mut load, core, placement.rate);
         }
     }
-    let mut open: Vec<usize> = (0..wishes.len()).filter(|port| assigned[*port].is_none()).collect();
-    open.sort_by_key(|port| core::cmp::Reverse(wishes[*port].rate.bits_per_second()));
+    let mut open: Vec<usize> = (0..placements.len()).filter(|port| assigned[*port].is_none()).collect();
+    open.sort_by_key(|port| core::cmp::Reverse(placements[*port].rate.bits_per_second()));
     for port in open {
         let least = load.iter().min_by_key(|(_, carried)| **carried).map(|(core, _)| *core);
         let least = least.expect("cores are named by the file, or there is an allowed one");
-        let core = wishes[port].peer.and_then(|peer| assigned[peer]).unwrap_or(least);
-        add(&mut load, core, wishes[port].rate);
+        let core = placements[port].peer.and_then(|peer| assigned[peer]).unwrap_or(least);
+        add(&mut load, core, placements[port].rate);
         assigned[port] = Some(core);
     }
     assigned.into_iter().flatten().collect()
@@ -92,17 +91,17 @@ fn add<C: Ord>(load: &mut BTreeMap<C, u64>, core: C, rate: BitRate) {
 /// The loads of all cores that have ports: first the cores that the file names, in order, then those that the gateway
 /// chooses, in the order of their first ports. If the file does not name the cores, there is one for each port.
 pub(crate) fn loads(settings: &Settings, links: &[Link], runtime: &Runtime) -> Vec<CoreLoad> {
-    let named = |wish: Wish| {
-        let Wish { core, rate, peer } = wish;
-        Wish { core: core.map(Core::Named), rate, peer }
+    let named = |placement: Placement| {
+        let Placement { core, rate, peer } = placement;
+        Placement { core: core.map(Core::Named), rate, peer }
     };
-    let wishes: Vec<_> = wishes(settings, runtime).into_iter().map(named).collect();
+    let placements: Vec<_> = placements(settings, runtime).into_iter().map(named).collect();
     let cores: Vec<_> = match &*runtime.dpdk.cores {
-        [] => (0..wishes.len()).map(Core::Chosen).collect(),
+        [] => (0..placements.len()).map(Core::Chosen).collect(),
         stated => stated.iter().copied().map(Core::Named).collect(),
     };
     let mut loads: BTreeMap<Core, CoreLoad> = BTreeMap::new();
-    for ((number, port), core) in settings.ports.iter().enumerate().zip(assign(&wishes, &cores)) {
+    for ((number, port), core) in settings.ports.iter().enumerate().zip(assign(&placements, &cores)) {
         let device = runtime.devices[number].as_ref();
         let ring = device.and_then(|device| ring(port, &links[number], device));
         match loads.get_mut(&core) {
@@ -135,30 +134,31 @@ fn ring(port: &PortSettings, link: &Link, device: &Device) -> Option<RingReach> 
 mod tests {
     use super::*;
 
-    fn wish(core: Option<usize>, gigabits: u64) -> Wish {
-        Wish { core, rate: BitRate::gigabits(gigabits), peer: None }
+    fn placement(core: Option<usize>, gigabits: u64) -> Placement {
+        Placement { core, rate: BitRate::gigabits(gigabits), peer: None }
     }
 
-    fn patched(core: Option<usize>, peer: usize) -> Wish {
-        Wish { peer: Some(peer), ..wish(core, 100) }
+    fn patched(core: Option<usize>, peer: usize) -> Placement {
+        Placement { peer: Some(peer), ..placement(core, 100) }
     }
 
     #[test]
     fn the_fastest_ports_are_spread_first() {
-        let wishes = [wish(None, 10), wish(None, 100), wish(None, 40), wish(None, 40)];
-        assert_eq!(assign(&wishes, &[1, 2]), [2, 1, 2, 2]);
+        let placements =
+            [placement(None, 10), placement(None, 100), placement(None, 40), placement(None, 40)];
+        assert_eq!(assign(&placements, &[1, 2]), [2, 1, 2, 2]);
     }
 
     #[test]
     fn a_core_that_is_named_is_kept_and_counts() {
-        let wishes = [wish(Some(2), 100), wish(None, 10)];
-        assert_eq!(assign(&wishes, &[1, 2]), [2, 1]);
+        let placements = [placement(Some(2), 100), placement(None, 10)];
+        assert_eq!(assign(&placements, &[1, 2]), [2, 1]);
     }
 
     #[test]
     fn ports_that_are_patched_to_each_other_share_a_core_and_pairs_are_spread() {
-        let wishes = [patched(None, 2), patched(None, 3), patched(None, 0), patched(None, 1)];
-        assert_eq!(assign(&wishes, &[1, 2]), [1, 2, 1, 2]);
+        let placements = [patched(None, 2), patched(None, 3), patched(None, 0), patched(None, 1)];
+        assert_eq!(assign(&placements, &[1, 2]), [1, 2, 1, 2]);
         let apart = [patched(Some(1), 1), patched(Some(2), 0)];
         assert_eq!(assign(&apart, &[1, 2]), [1, 2], "where the file wants it so");
         let beside = [patched(None, 1), patched(Some(2), 0)];

@@ -29,7 +29,7 @@ pub(crate) fn build(
         device(index, decl, port)
     });
     let devices: Vec<_> = devices.collect();
-    refuse_second_devices(document, problems);
+    refuse_second_devices(document, &devices, problems);
     refuse_long_mbufs(document, &devices, ports, problems);
     devices
 }
@@ -106,33 +106,19 @@ fn memif(decl: &MemifDecl) -> Option<(String, MemifRole, u32)> {
 }
 
 /// The resources, in words, that no other device may use.
-fn identities(index: usize, decl: &DeviceDecl) -> Vec<String> {
-    let vdev = |name: &str| format!("the device {name}");
-    if let Some(address) = &decl.pci {
-        return vec![vdev(&address.value.0)];
-    }
-    if let Some(it) = &decl.vdev {
-        return vec![vdev(name_of(&it.value.0))];
-    }
-    if let Some(interface) = &decl.interface {
-        let driver = match decl.driver() {
-            Driver::AfPacket => "net_af_packet",
-            Driver::AfXdp => "net_af_xdp",
-        };
-        return vec![vdev(&format!("{driver}{index}")), format!("the interface {}", interface.value.0)];
-    }
+fn identities(device: &Device, decl: &DeviceDecl) -> impl Iterator<Item = String> {
+    let (DeviceKind::Pci(name) | DeviceKind::Virtual(name)) = &device.kind;
+    let interface = decl.interface.as_ref().map(|it| format!("the interface {}", it.value.0));
     let memif = decl.memif.as_ref().and_then(memif);
-    let of_memif =
-        |(socket, _, id)| vec![vdev(&format!("net_memif{index}")), format!("memif {id} of {socket}")];
-    memif.map(of_memif).unwrap_or_default()
+    let memif = memif.map(|(socket, _, id)| format!("memif {id} of {socket}"));
+    [Some(format!("the device {}", name_of(name))), interface, memif].into_iter().flatten()
 }
 
-fn refuse_second_devices(document: &Document, problems: &Problems<'_>) {
-    let devices =
-        document.ports().iter().enumerate().filter_map(|(index, port)| Some((index, port.device.as_ref()?)));
-    let identified = devices.flat_map(|(index, decl)| {
-        identities(index, decl).into_iter().map(move |what| (decl.place_of_kind(), what))
-    });
+fn refuse_second_devices(document: &Document, devices: &[Option<Device>], problems: &Problems<'_>) {
+    let devices = document.ports().iter().zip(devices);
+    let devices = devices.filter_map(|(port, device)| Some((port.device.as_ref()?, device.as_ref()?)));
+    let identified = devices
+        .flat_map(|(decl, device)| identities(device, decl).map(move |what| (decl.place_of_kind(), what)));
     problems.refuse_second(identified);
 }
 

@@ -12,10 +12,10 @@ use units::{Bytes, Cells, Interval, PauseQuanta, PortId, Priority, WireBytes};
 
 use crate::flow_control;
 use crate::gateway::Gateway;
-use crate::headroom::{HeadroomSum, frame_time};
+use crate::headroom::frame_time;
 use crate::keys::long_haul::LONGEST;
 use crate::link::Link;
-use crate::thresholds::least_shared;
+use crate::thresholds::{least_shared, set_shared};
 
 /// The precision with which a level of lateness that fits is found.
 const RESOLUTION: Interval = Interval::from_micros(1);
@@ -24,7 +24,7 @@ impl Gateway {
     /// The time for which the worker of `port` may be suspended before lossless frames are lost; `None` if nothing
     /// is lossless. Without a `distance`, the headroom is assumed to cover `interface_delay` and no more.
     pub fn covered_lateness(&self, port: PortId) -> Option<Interval> {
-        self.covered(port.index())
+        covered(self.program.port(port), &self.links[port.index()], self.cell_occupancy)
     }
 
     /// For each lossless port: its name, the lateness that it covers, and the most that it can cover if all other
@@ -92,20 +92,14 @@ impl Gateway {
         self.with(settings, self.links.clone())
     }
 
-    fn covered(&self, port: usize) -> Option<Interval> {
-        let settings = &self.program.settings().ports[port];
-        covered(settings, &self.links[port], self.cell_occupancy)
-    }
-
     /// The additional lateness that each port must cover to reach its value in `wanted`, up to `level` or its value
     /// in `held`.
     fn lacking(&self, wanted: &[Interval], held: &[Interval], level: Interval) -> Vec<Interval> {
-        let ports = self.program.settings().ports.iter().zip(wanted.iter().zip(held)).enumerate();
-        let lacks = |(index, (port, (wanted, held))): (usize, (&PortSettings, (&Interval, &Interval)))| {
-            let wanted = (*wanted).min(most_covered(port));
-            let covers = self.covered(index)?;
-            Some(wanted.min(level.max(*held)) - covers)
+        let lacks = |(port, (wanted, held)): (PortId, (&Interval, &Interval))| {
+            let wanted = (*wanted).min(most_covered(self.program.port(port)));
+            Some(wanted.min(level.max(*held)) - self.covered_lateness(port)?)
         };
+        let ports = (0..).map(PortId).take(self.links.len()).zip(wanted.iter().zip(held));
         ports.map(|port| lacks(port).unwrap_or_default()).collect()
     }
 
@@ -128,11 +122,8 @@ impl Gateway {
         for ((port, link), more) in ports.iter_mut().zip(&mut links).zip(more) {
             cover(port, link, *more, self.cell_occupancy, buffer);
         }
-        let before = buffer.shared;
-        buffer.shared = before.saturating_sub(taken);
-        // Lossy frames keep their share of the pool.
-        let lossy = u128::from(buffer.egress_lossy.0) * u128::from(buffer.shared.0);
-        buffer.egress_lossy = Bytes((lossy / u128::from(before.0.max(1))) as u64);
+        let shared = buffer.shared.saturating_sub(taken);
+        set_shared(buffer, shared);
         self.with(settings, links)
     }
 
@@ -152,9 +143,9 @@ fn covered(port: &PortSettings, link: &Link, cell_occupancy: f64) -> Option<Inte
         return Some(lateness);
     }
     let stated = link.interface_delay;
-    let Some(terms) = link.terms(port, cell_occupancy) else { return Some(stated) };
+    let Some(sum) = link.headroom(port, cell_occupancy) else { return Some(stated) };
     // Headroom beyond the formula covers time too, as long as pauses last until they are refreshed.
-    let beyond = least.saturating_sub(HeadroomSum::new(&terms).total()).0 as f64 / cell_occupancy;
+    let beyond = least.saturating_sub(sum.total()).0 as f64 / cell_occupancy;
     let beyond = port.rate.serialization().time_within(WireBytes(beyond as u64));
     // In whole microseconds, because a remainder of rounding up covers nothing.
     let beyond = Interval(beyond.0 / 1_000 * 1_000);

@@ -288,7 +288,6 @@ impl Built {
     /// The distance of port `index` and the headroom that it needs, if the distance is known.
     fn headroom_sum(&self, index: usize) -> Option<(units::Distance, HeadroomSum)> {
         let link = &self.links[index];
-        let terms = link.terms(&self.settings.ports[index], self.cell_occupancy)?;
-        Some((terms.distance, HeadroomSum::new(&terms)))
+        Some((link.distance?, link.headroom(&self.settings.ports[index], self.cell_occupancy)?))
     }
 }

@@ -10,12 +10,11 @@ use units::{Bytes, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 
 use crate::headroom::HeadroomSum;
-use crate::keys::classify::{ClassifyDecl, Codes};
+use crate::keys::classify::{ClassifyDecl, Codes, RemapDecl};
 use crate::keys::port::PortDecl;
 use crate::keys::queueing::{
     AdaptiveEcnDecl, BucketDecl, EcnDecl, LosslessDecl, LossyDecl, PfcDecl, QueueDecl, RateLimitDecl,
 };
-use crate::keys::remap::RemapDecl;
 use crate::link::{Link, Senders};
 use crate::notes::Problems;
 use crate::place::{At, Place};
@@ -112,7 +111,7 @@ impl Builder<'_> {
     }
 
     fn groups(&self, decl: &PortDecl, port: &mut PortSettings, link: &Link) -> Option<()> {
-        let sum = link.terms(port, self.cell_occupancy).map(|terms| HeadroomSum::new(&terms));
+        let sum = link.headroom(port, self.cell_occupancy);
         for declared in decl.lossless.iter().flatten() {
             let group = match flow_control::group(declared, port, sum.as_ref()) {
                 Some(group) => group,

@@ -1,8 +1,8 @@
 //! Finds the keys behind the errors of the switch's own checks.
 
 use switch::ForwardingSettings;
-use switch::program::{FlowControl, PfcSettings, Program, ProgramError, Settings};
-use units::{PauseQuanta, Priority, PrioritySet};
+use switch::program::{FlowControl, PortSettings, Program, ProgramError, Settings};
+use units::Priority;
 
 use crate::build::Built;
 use crate::flow_control;
@@ -37,19 +37,12 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     if !built.forwarding_resolved {
         return;
     }
-    let mut plain = settings.clone();
-    for port in &mut plain.ports {
-        port.groups = Default::default();
-        port.flow_control = FlowControl::Pfc;
-        (port.lscc, port.notifiers) = (None, Default::default());
-        port.watchdog = None;
-        port.int = false;
-        port.remap = Default::default();
-        port.queues.iter_mut().for_each(|queue| queue.red = None);
-        port.pfc =
-            PfcSettings { pause: PauseQuanta::MAX, obey: PrioritySet::EMPTY, obey_global_pause: false };
-    }
-    note(Program::new(plain));
+    let plain = |port: &PortSettings| PortSettings {
+        addresses: port.addresses.clone(),
+        ..PortSettings::lossy(port.name.as_str(), port.mac, port.rate)
+    };
+    let ports = settings.ports.iter().map(plain).collect();
+    note(Program::new(Settings { ports, ..settings.clone() }));
 }
 
 /// The place of the key at fault.

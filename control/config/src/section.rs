@@ -9,6 +9,7 @@ use core::ops::RangeInclusive;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use units::Priority;
 
 use crate::notes::Problems;
 use crate::place::{At, Place};
@@ -82,6 +83,18 @@ impl<'a, 'i> Section<'a, 'i> {
                 let place = section.place_of(name.get_ref(), value.span().start);
                 (name.get_ref().as_ref(), place, value.get_ref())
             })
+        });
+        entries.collect()
+    }
+
+    /// The entries of the table at `key` that are valid: values of priorities, such as `{ 3 = 5 }`.
+    pub fn by_priority<T: Value>(&mut self, key: &'static str) -> Vec<(Priority, At<T>)> {
+        let entries = self.entries(key).into_iter().filter_map(|(name, place, value)| {
+            let priority = name.parse().ok().and_then(|number| Priority::new(number).ok());
+            let malformed = || ProblemKind::Malformed { got: name.into(), want: "a priority, 0 to 7" };
+            let read = priority.ok_or_else(malformed).and_then(|priority| Ok((priority, T::read(value)?)));
+            let (priority, value) = self.valid(&place, read)?;
+            Some((priority, At { value, place }))
         });
         entries.collect()
     }

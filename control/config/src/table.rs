@@ -106,6 +106,8 @@ pub(crate) trait Table: Sized {
     fn read(section: &mut Section<'_, '_>) -> Self;
     /// Fills keys that are absent with those of the profile `below`.
     fn over(self, below: Self) -> Self;
+    /// Removes `key`, if it is present.
+    fn remove(&mut self, key: &str);
     /// The keys that are present.
     fn nodes(&self) -> Vec<Node>;
     /// The place of `key`, if it is present.
@@ -384,6 +386,10 @@ macro_rules! table {
                 let (own, mut below) = (self, below);
                 $( $( table!(@over own below $attribute ($($($argument)*)?) $key); )* )+
                 Self { place: own.place, $( $key: own.$key.or(below.$key.take()), )+ }
+            }
+
+            fn remove(&mut self, key: &str) {
+                $( if key == stringify!($key) { self.$key = None; } )+
             }
 
             fn nodes(&self) -> Vec<crate::table::Node> {

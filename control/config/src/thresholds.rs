@@ -37,6 +37,13 @@ pub(crate) fn alone(threshold: Threshold, pool: Bytes) -> u64 {
     }
 }
 
+/// Changes the size of the shared pool, of which lossy frames keep their share.
+pub(crate) fn set_shared(buffer: &mut BufferSettings, shared: Bytes) {
+    let lossy = u128::from(buffer.egress_lossy.0) * u128::from(shared.0);
+    let lossy = lossy / u128::from(buffer.shared.0.max(1));
+    (buffer.shared, buffer.egress_lossy) = (shared, Bytes(lossy as u64).min(shared));
+}
+
 /// The part of the shared pool that stays shared: half of it, or as much as fixed thresholds need.
 pub(crate) fn least_shared(ports: &[PortSettings], buffer: &BufferSettings) -> Bytes {
     let groups = ports.iter().flat_map(|port| &port.groups).filter_map(GroupSettings::lossless);

@@ -351,8 +351,6 @@ words! {
     pub(crate) enum VirtualIncomingWord { "counter" => Counter, "history" => History }
     /// The notifications that LSCC sends to senders.
     pub(crate) enum DirectWord { "cnp" => Cnp, "int" => Int }
-    /// The counter of credits in messages.
-    pub(crate) enum CounterWord { "wide" => Wide, "uec" => Uec }
     /// Disables the watchdog.
     pub(crate) enum NoWatchdog { "none" => None }
 }

@@ -4,7 +4,7 @@ use switch::program::{PortSettings, Watchdog};
 use units::{Interval, PauseQuanta};
 
 use crate::flow_control;
-use crate::keys::long_haul::{WatchdogDecl, WatchdogWish};
+use crate::keys::long_haul::{WatchdogChoice, WatchdogDecl};
 use crate::link::Link;
 use crate::notes::Problems;
 use crate::place::Place;
@@ -20,11 +20,11 @@ const ROUND_TRIPS: u64 = 4;
 
 /// Builds the watchdog of a port whose pauses are known. By default, a port that obeys pauses has a watchdog that
 /// only reports.
-pub(crate) fn build(wish: Option<&WatchdogWish>, port: &PortSettings, link: &Link) -> Option<Watchdog> {
+pub(crate) fn build(wish: Option<&WatchdogChoice>, port: &PortSettings, link: &Link) -> Option<Watchdog> {
     let unstated = WatchdogDecl::default();
     let decl = match wish {
-        Some(WatchdogWish::Off(_)) => return None,
-        Some(WatchdogWish::On(decl)) => decl,
+        Some(WatchdogChoice::Off(_)) => return None,
+        Some(WatchdogChoice::On(decl)) => decl,
         None if port.pfc.obeyed().is_empty() => return None,
         None => &unstated,
     };
@@ -36,11 +36,11 @@ pub(crate) fn build(wish: Option<&WatchdogWish>, port: &PortSettings, link: &Lin
 }
 
 /// The keys from which [`build`] builds the same watchdog.
-pub(crate) fn in_force(port: &PortSettings) -> Option<WatchdogWish> {
+pub(crate) fn in_force(port: &PortSettings) -> Option<WatchdogChoice> {
     match port.watchdog {
         None if port.pfc.obeyed().is_empty() => None,
-        None => Some(WatchdogWish::Off(Place::default())),
-        Some(Watchdog { detection, restoration, action }) => Some(WatchdogWish::On(WatchdogDecl {
+        None => Some(WatchdogChoice::Off(Place::default())),
+        Some(Watchdog { detection, restoration, action }) => Some(WatchdogChoice::On(WatchdogDecl {
             detection: at(detection),
             restoration: at(restoration),
             action: at(action),
@@ -62,15 +62,17 @@ fn detection(port: &PortSettings, link: &Link) -> Interval {
 
 /// Warns if `port` has no watchdog, if its watchdog has nothing to watch, and if it would take a single pause frame
 /// for a storm.
-pub(crate) fn check(wish: &WatchdogWish, port: &PortSettings, problems: &Problems<'_>) {
+pub(crate) fn check(wish: &WatchdogChoice, port: &PortSettings, problems: &Problems<'_>) {
     let (name, idle) = (|| port.name.clone(), port.pfc.obeyed().is_empty());
     let decl = match wish {
-        WatchdogWish::Off(_) if idle => return,
-        WatchdogWish::Off(place) => return problems.warning(place, ProblemKind::Unwatched { port: name() }),
-        WatchdogWish::On(decl) if idle => {
+        WatchdogChoice::Off(_) if idle => return,
+        WatchdogChoice::Off(place) => {
+            return problems.warning(place, ProblemKind::Unwatched { port: name() });
+        }
+        WatchdogChoice::On(decl) if idle => {
             return problems.warning(&decl.place, ProblemKind::NothingWatched { port: name() });
         }
-        WatchdogWish::On(decl) => decl,
+        WatchdogChoice::On(decl) => decl,
     };
     let Some(detection) = &decl.detection else { return };
     let (rate, longest) = (port.rate, PauseQuanta::MAX.interval_at(port.rate));

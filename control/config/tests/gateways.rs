@@ -193,8 +193,8 @@ fn the_ports_of_a_relay_have_one_core_however_they_are_forwarded() {
     let text =
         ["[forwarding]\nmode = \"bridge\"\n".into(), port("a", ""), port("b", ""), port("c", &relay("a"))];
     let gateway = config::parse(&text.concat(), "cores.toml").unwrap_or_else(|error| panic!("{error}"));
-    let wishes = config::cores::wishes(gateway.program.settings(), &gateway.runtime);
-    let cores = config::cores::assign(&wishes, &[1, 2]);
+    let placements = config::cores::placements(gateway.program.settings(), &gateway.runtime);
+    let cores = config::cores::assign(&placements, &[1, 2]);
     assert_eq!(cores[0], cores[2], "{cores:?}");
     assert_ne!(cores[0], cores[1]);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use config::cores::{self, Wish};
+use config::cores::{self, Placement};
 
 /// This process may not run on a core that the configuration names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,11 +37,11 @@ pub fn automatic(allowed: &[usize], isolated: &[usize], taken: &BTreeSet<usize>,
 ///
 /// # Errors
 /// [`CoreError`] where a core is not among the `allowed` ones.
-pub fn assign(wishes: &[Wish], cores: &[usize], allowed: &[usize]) -> Result<Vec<usize>, CoreError> {
-    let named = wishes.iter().filter_map(|wish| wish.core);
+pub fn assign(placements: &[Placement], cores: &[usize], allowed: &[usize]) -> Result<Vec<usize>, CoreError> {
+    let named = placements.iter().filter_map(|placement| placement.core);
     match cores.iter().copied().chain(named).find(|core| !allowed.contains(core)) {
         Some(core) => Err(CoreError { core, allowed: allowed.to_vec() }),
-        None => Ok(cores::assign(wishes, cores)),
+        None => Ok(cores::assign(placements, cores)),
     }
 }
 
@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn a_core_that_cannot_be_used_is_refused_with_those_that_can() {
-        let wish = Wish { core: Some(7), rate: BitRate::gigabits(1), peer: None };
-        let error = assign(&[wish], &[1], &[0, 1]).unwrap_err();
+        let placement = Placement { core: Some(7), rate: BitRate::gigabits(1), peer: None };
+        let error = assign(&[placement], &[1], &[0, 1]).unwrap_err();
         assert_eq!(error.to_string(), "core 7 is not available: this process may run only on cores 0, 1");
     }
 

@@ -231,8 +231,8 @@ fn assign_cores(gateway: &Gateway) -> Result<(Vec<usize>, Claims), RunError> {
     let taken = choice.taken(&allowed);
     let chosen = cores::automatic(&allowed, &cores::isolated(), &taken, settings.ports.len());
     let cores = if stated.is_empty() { &chosen } else { stated };
-    let wishes = config::cores::wishes(settings, &gateway.runtime);
-    let assigned = cores::assign(&wishes, cores, &allowed)?;
+    let placements = config::cores::placements(settings, &gateway.runtime);
+    let assigned = cores::assign(&placements, cores, &allowed)?;
     let (claims, shared) = choice.claim(&assigned);
     for core in shared {
         tracing::warn!(

@@ -1,8 +1,8 @@
-//! `[port.classify]`: from code points to priorities.
+//! `[port.classify]`, from code points to priorities, and `remap` of a port, from priorities to those of frames that bounce.
 
 use core::ops::RangeInclusive;
 
-use switch::program::Trust;
+use switch::program::{Remap, Trust};
 use toml::de::DeValue;
 use units::Priority;
 
@@ -112,6 +112,41 @@ impl<const N: usize> Shape for Codes<N> {
             (first, last) => format!("\"{first}-{last}\" = {}", entry.priority),
         };
         Item::Value(format!("{{ {} }}", self.entries.iter().map(shown).collect::<Vec<_>>().join(", ")))
+    }
+
+    fn place(&self) -> Option<&Place> {
+        Some(&self.place)
+    }
+
+    fn kind() -> String {
+        "table of priorities".into()
+    }
+}
+
+/// The isolated priorities of some priorities, such as `{ 3 = 5 }`.
+#[derive(Clone, Debug)]
+pub(crate) struct RemapDecl {
+    pub remap: Remap,
+    place: Place,
+}
+
+impl RemapDecl {
+    /// The key that stands for `remap`; none if it is empty.
+    pub fn of(remap: Remap) -> Option<Self> {
+        (!remap.is_empty()).then(|| Self { remap, place: Place::default() })
+    }
+}
+
+impl Shape for RemapDecl {
+    fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
+        let entries = section.by_priority(key).into_iter();
+        let remap = entries.fold(Remap::default(), |remap, (from, to)| remap.with(from, to.value));
+        section.contains(key).then(|| Self { remap, place: section.place_of_key(key) })
+    }
+
+    fn item(&self) -> Item {
+        let entries: Vec<_> = self.remap.iter().map(|(from, to)| format!("{from} = {to}")).collect();
+        Item::Value(format!("{{ {} }}", entries.join(", ")))
     }
 
     fn place(&self) -> Option<&Place> {

@@ -136,13 +136,13 @@ impl CnpDecl {
 
 /// The PFC watchdog of a port, or none.
 #[derive(Clone, Debug)]
-pub(crate) enum WatchdogWish {
+pub(crate) enum WatchdogChoice {
     /// No watchdog.
     Off(Place),
     On(WatchdogDecl),
 }
 
-impl Shape for WatchdogWish {
+impl Shape for WatchdogChoice {
     fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
         if section.is_single(key) {
             return section.optional::<NoWatchdog>(key).map(|off| Self::Off(off.place));

@@ -6,5 +6,4 @@ pub(crate) mod forwarding;
 pub(crate) mod long_haul;
 pub(crate) mod port;
 pub(crate) mod queueing;
-pub(crate) mod remap;
 pub(crate) mod running;

@@ -13,12 +13,11 @@ use crate::flow_control::cbfc::keys::CbfcDecl;
 use crate::flow_control::p_pfc::keys::PPfcDecl;
 use crate::flow_control::port_grants::keys::PortGrantsDecl;
 use crate::flow_control::relay::keys::RelayDecl;
-use crate::keys::classify::ClassifyDecl;
-use crate::keys::long_haul::{LONGEST, LsccDecl, WatchdogWish};
+use crate::keys::classify::{ClassifyDecl, RemapDecl};
+use crate::keys::long_haul::{LONGEST, LsccDecl, WatchdogChoice};
 use crate::keys::queueing::{LosslessDecl, PfcDecl, QueueDecl, RateLimitDecl};
-use crate::keys::remap::RemapDecl;
 use crate::keys::running::{DeviceDecl, EmulationDecl};
-use crate::link_agent::keys::LldpDecl;
+use crate::link_agent::LldpDecl;
 use crate::link_delay::keys::LinkDelayDecl;
 use crate::notes::Problems;
 use crate::notifiers::supplement::SupplementDecl;
@@ -102,7 +101,7 @@ table! {
         lscc: LsccDecl;
         themis: ThemisDecl;
         supplement: SupplementDecl;
-        watchdog: WatchdogWish;
+        watchdog: WatchdogChoice;
         device: DeviceDecl, own, restart;
         emulation: EmulationDecl, restart;
     }
@@ -127,11 +126,12 @@ impl PortDecl {
         let mut port = self;
         if let Some(mut profile) = find("port profile", &port.profile, &profiles.port, problems) {
             // A scheme has no use for another scheme's table.
-            if let Some(word) = &port.flow_control {
-                profile.bifrost.take_if(|_| word.value != FlowControlWord::Bifrost);
-                profile.p_pfc.take_if(|_| word.value != FlowControlWord::PPfc);
-                profile.capfc.take_if(|_| word.value != FlowControlWord::CaPfc);
-                profile.relay.take_if(|_| word.value != FlowControlWord::Relay);
+            if port.flow_control.is_some() {
+                for (table, words) in SCHEME_TABLES {
+                    if !words.contains(&port.flow_control()) {
+                        profile.remove(table);
+                    }
+                }
             }
             port = port.over(profile);
         }

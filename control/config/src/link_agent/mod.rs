@@ -1,24 +1,38 @@
 //! The link agent of a port: its keys, what it announces, and what a neighbour may change.
 
 mod apply;
-pub(crate) mod keys;
 
 use switch::link_agent::LinkAgent;
 use switch::program::{FlowControl, PortSettings, QueueSettings, Scheduling};
-use units::{Bytes, Priority, PrioritySet};
+use units::{Bytes, Interval, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::lldp::{Application, Ets, Id, Message, Octets, Pfc, Selection, Selector};
 use wire::roce::UDP_PORT;
 
 use crate::link::Link;
 use crate::notes::Problems;
-use crate::place::Place;
+use crate::place::{At, Place};
 use crate::problem::ProblemKind;
-use crate::table::{at, list, values};
-use keys::LldpDecl;
+use crate::table::{List, at, list, table, values};
 
+/// The intervals for which a neighbour believes an announcement (IEEE 802.1AB, msgTxHold).
+const HOLD: u8 = 4;
 /// The frame check sequence, which the longest frame of LLDP has and ours does not.
 const FCS: Bytes = Bytes(4);
+
+table! {
+    /// The link agent of a port: [LLDP and DCBX](link-agent.md).
+    LldpDecl {
+        /// The time between two announcements
+        interval: At<Interval>, within(LinkAgent::INTERVALS), default(Interval::from_secs(30));
+        /// Whether the port announces its PFC, its ETS and the priority of RoCEv2
+        dcbx: At<bool>, default(true);
+        /// The priority in which hosts are asked to send RoCEv2
+        roce: At<Priority>, auto("not announced");
+        /// The lossless priorities that a neighbour may turn off and on again by its own PFC. All others stay as this file has them. Needs `flow_control = "pfc"` and `dcbx`
+        willing: List<Priority>, auto("none: nothing of a neighbour is applied");
+    }
+}
 
 /// The agent of `port`, which is complete but for that, on a gateway with this name and first address.
 pub(crate) fn build(decl: &LldpDecl, port: &PortSettings, gateway: &str, first: MacAddress) -> LinkAgent {
@@ -42,7 +56,7 @@ pub(crate) fn build(decl: &LldpDecl, port: &PortSettings, gateway: &str, first: 
         }),
         applications: roce.into_iter().map(roce_in).collect(),
     };
-    LinkAgent { interval: decl.interval(), hold: decl.hold(), message }
+    LinkAgent { interval: decl.interval(), hold: HOLD, message }
 }
 
 /// The priorities of `port` that a neighbour may turn off.
@@ -109,10 +123,9 @@ fn hundredths(weights: [u8; Priority::COUNT]) -> [u8; Priority::COUNT] {
 
 /// The keys from which [`build`] builds the same agent.
 pub(crate) fn in_force(port: &PortSettings, link: &Link) -> Option<LldpDecl> {
-    let LinkAgent { interval, hold, message } = &**port.link_agent.as_ref()?;
+    let LinkAgent { interval, message, .. } = &**port.link_agent.as_ref()?;
     Some(LldpDecl {
         interval: at(*interval),
-        hold: at(*hold),
         dcbx: at(message.pfc.is_some()),
         roce: message.applications.of_udp(UDP_PORT).and_then(at),
         willing: if link.willing.is_empty() { None } else { list(link.willing.iter()) },

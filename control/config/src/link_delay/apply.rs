@@ -8,7 +8,7 @@ use crate::flow_control;
 use crate::gateway::Gateway;
 use crate::headroom::HeadroomSum;
 use crate::link::{DelayBounds, Link};
-use crate::thresholds::least_shared;
+use crate::thresholds::{least_shared, set_shared};
 
 impl Gateway {
     /// The bounds within which a measured delay sets the headroom of `port`; `None` if it does not. A scheme with a
@@ -26,7 +26,7 @@ impl Gateway {
 
     /// The headroom that the link of `port` needs, term by term; `None` if its length is unknown.
     pub fn headroom_sum(&self, port: PortId) -> Option<HeadroomSum> {
-        sum(self.program.port(port), &self.links[port.index()], self.cell_occupancy)
+        self.links[port.index()].headroom(self.program.port(port), self.cell_occupancy)
     }
 
     /// This gateway, with links that have these delays, by port; `None` leaves a link as it is. The headroom of each
@@ -42,9 +42,10 @@ impl Gateway {
         for (number, (port, link)) in (0..).map(PortId).zip(ports.iter_mut().zip(&mut links)) {
             let delay = delays.get(number.index()).copied().flatten();
             let Some(delay) = delay.filter(|_| self.delay_bounds(number).is_some()) else { continue };
-            let before = sum(port, link, self.cell_occupancy).map(|sum| sum.total()).unwrap_or_default();
+            let total = |link: &Link| link.headroom(port, self.cell_occupancy).map(|sum| sum.total());
+            let before = total(link).unwrap_or_default();
             link.distance = Some(emulation::reach(delay));
-            let after = sum(port, link, self.cell_occupancy).map(|sum| sum.total()).unwrap_or_default();
+            let after = total(link).unwrap_or_default();
             for group in port.groups.iter_mut().filter_map(GroupSettings::lossless_mut) {
                 group.headroom = (group.headroom + after).saturating_sub(before);
                 (more, less) = (more + after, less + before);
@@ -53,10 +54,7 @@ impl Gateway {
         let capacity = buffer.shared + buffer.headroom;
         buffer.headroom = (buffer.headroom + more).saturating_sub(less);
         let shared = capacity.saturating_sub(buffer.headroom);
-        // Lossy frames keep their share of the pool.
-        let lossy =
-            u128::from(buffer.egress_lossy.0) * u128::from(shared.0) / u128::from(buffer.shared.0.max(1));
-        (buffer.shared, buffer.egress_lossy) = (shared, Bytes(lossy as u64).min(shared));
+        set_shared(buffer, shared);
         self.with(settings, links)
     }
 
@@ -67,17 +65,13 @@ impl Gateway {
         let more = |(number, port): (PortId, &PortSettings)| {
             let (bounds, link) = (self.delay_bounds(number)?, &self.links[number.index()]);
             let longest = Link { distance: Some(emulation::reach(bounds.most)), ..*link };
-            let [now, then] = [link, &longest].map(|link| sum(port, link, self.cell_occupancy));
+            let [now, then] = [link, &longest].map(|link| link.headroom(port, self.cell_occupancy));
             let groups = port.groups.iter().filter_map(GroupSettings::lossless).count() as u64;
             Some(Bytes((then?.total().saturating_sub(now?.total())).0.saturating_mul(groups)))
         };
         let more = (0..).map(PortId).zip(ports).filter_map(more).sum();
         (more, buffer.shared.saturating_sub(least_shared(ports, buffer)))
     }
-}
-
-fn sum(port: &PortSettings, link: &Link, cell_occupancy: f64) -> Option<HeadroomSum> {
-    Some(HeadroomSum::new(&link.terms(port, cell_occupancy)?))
 }
 
 #[cfg(test)]

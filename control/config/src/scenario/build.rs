@@ -11,6 +11,7 @@ use units::{Interval, Nanos, PortId, PrioritySet};
 
 use super::beside::Beside;
 use super::host::HostDecl;
+use super::layers::{PortLayer, SwitchLayer};
 use super::model::{Sampling, Scenario};
 use super::names::Names;
 use super::network::NetworkDecl;
@@ -19,7 +20,6 @@ use super::run::{RunDecl, SamplingDecl};
 use super::switches::{Made, Maker};
 use super::topology;
 use super::traffic::{self, Traffic};
-use super::wishes::{PortWish, SwitchWish};
 use crate::link::Senders;
 use crate::notes::Problems;
 use crate::section::Section;
@@ -33,8 +33,8 @@ struct Written {
     run: RunDecl,
     network: NetworkDecl,
     host: HostDecl,
-    switch: SwitchWish,
-    long_haul: PortWish,
+    switch: SwitchLayer,
+    long_haul: PortLayer,
     sampling: SamplingDecl,
     /// `[[node]]`.
     nodes: Vec<(Vec<usize>, NodeDecl)>,
@@ -160,7 +160,7 @@ fn assemble(
     })
 }
 
-/// The wishes and settings of a host; `None` for a switch.
+/// The keys and settings of a host; `None` for a switch.
 type MadeHost<'a> = (Option<&'a HostDecl>, Option<Arc<HostSettings>>);
 
 fn ids(topology: &Topology) -> impl Iterator<Item = NodeId> {

@@ -9,6 +9,7 @@ mod beside;
 mod build;
 mod host;
 mod import;
+mod layers;
 mod model;
 mod names;
 mod network;
@@ -19,14 +20,13 @@ mod switches;
 mod topology;
 mod traffic;
 mod tree;
-mod wishes;
 mod words;
 
 pub use import::{Ns3File, Translated, load_ns3, translate_ns3};
+pub(crate) use layers::EcnDecl;
 pub use model::{Sampling, Scenario};
 pub use overlay::{Override, ParseOverrideError};
 pub use run::{Claim, Paper};
-pub(crate) use wishes::EcnDecl;
 pub use words::Better;
 
 use std::path::Path;
@@ -167,7 +167,7 @@ pub fn reference() -> Vec<(String, String)> {
     topology::describe(&mut tables);
     network::NetworkDecl::describe("network", &mut tables);
     host::HostDecl::describe("host", &mut tables);
-    wishes::EcnDecl::describe("ecn", &mut tables);
+    layers::EcnDecl::describe("ecn", &mut tables);
     node::NodeDecl::describe("node", &mut tables);
     traffic::TrafficDecl::describe("traffic", &mut tables);
     run::SamplingDecl::describe("sampling", &mut tables);

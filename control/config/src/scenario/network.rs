@@ -12,7 +12,6 @@ use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{List, Shape, table, values};
-use crate::value::Value;
 
 table! {
     /// The settings that all switches and hosts share.
@@ -74,24 +73,15 @@ impl Default for CodePoints {
 
 impl Shape for CodePoints {
     fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
-        let problems = section.problems;
-        let entries = section.entries(key);
+        let entries = section.by_priority::<Dscp>(key);
         let mut codes = Self::default();
-        for (name, place, value) in &entries {
-            let priority = name.parse().ok().and_then(|number| Priority::new(number).ok());
-            match (priority, Dscp::read(value)) {
-                (Some(priority), Ok(dscp)) => codes.0[priority.index()] = dscp,
-                (None, _) => {
-                    let kind = ProblemKind::Malformed { got: (*name).into(), want: "a priority, 0 to 7" };
-                    problems.error(place, kind);
-                }
-                (_, Err(kind)) => problems.error(place, kind),
-            }
+        for (priority, dscp) in &entries {
+            codes.0[priority.index()] = dscp.value;
         }
         let twice = |dscp: &&Dscp| codes.0.iter().filter(|it| it == dscp).count() > 1;
-        let (_, first, _) = entries.first()?;
+        let (_, first) = entries.first()?;
         if let Some(dscp) = codes.0.iter().find(twice) {
-            problems.error(first, ProblemKind::SameCode { dscp: *dscp });
+            section.problems.error(&first.place, ProblemKind::SameCode { dscp: *dscp });
         }
         Some(codes)
     }

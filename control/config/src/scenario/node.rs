@@ -1,10 +1,10 @@
-//! `[[node]]`: wishes for single nodes.
+//! `[[node]]`: keys of single nodes.
 
 use simulation::topology::{Plan, Role, Topology};
 
 use super::host::HostDecl;
+use super::layers::{PortLayer, SwitchLayer};
 use super::names::Names;
-use super::wishes::{PortWish, SwitchWish};
 use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::ProblemKind;
@@ -12,16 +12,16 @@ use crate::section::Section;
 use crate::table::{Shape, table};
 
 table! {
-    /// Wishes for some nodes.
+    /// Keys of some nodes.
     NodeDecl {
         /// Name of a switch or host; several by `[0-3]` or `*`
         name: At<Names>, required("name = \"gw-east\"");
         /// Goes over `[host]`, key by key
         host: HostDecl;
         /// As `[switch]`
-        switch: SwitchWish;
+        switch: SwitchLayer;
         /// As `[long_haul]`
-        long_haul: PortWish;
+        long_haul: PortLayer;
         /// Ports by name, each with the keys of `[switch.port]` and the tables of `[long_haul]`
         port: Ports;
         /// A gateway's file, relative to the directory of the scenario, in place of the generated configuration. Its ports are the links of the node in their order and have the same rates; its addresses and routes must be those above
@@ -30,7 +30,7 @@ table! {
 }
 
 impl NodeDecl {
-    /// Reports wishes for hosts that apply only to switches, and the other way round.
+    /// Reports keys of hosts that apply only to switches, and the other way round.
     pub fn check(&self, section: &Section<'_, '_>, places: &[usize], plan: &Plan) {
         let refuse = |key: &str, role, with: &str| {
             if section.contains(key) && places.iter().any(|place| plan.nodes[*place].role == role) {
@@ -44,12 +44,12 @@ impl NodeDecl {
         }
     }
 
-    /// The wishes for its ports, by name.
-    pub fn ports(&self) -> impl Iterator<Item = &(String, (Place, PortWish))> {
+    /// The layers for its ports, by name.
+    pub fn ports(&self) -> impl Iterator<Item = &(String, (Place, PortLayer))> {
         self.port.iter().flat_map(|ports| &ports.0)
     }
 
-    /// Reports wishes for ports that a node does not have.
+    /// Reports layers for ports that a node does not have.
     pub fn check_ports(&self, places: &[usize], topology: &Topology, problems: &Problems<'_>) {
         for &place in places {
             let node = &topology.nodes[place];
@@ -63,12 +63,12 @@ impl NodeDecl {
     }
 }
 
-/// Wishes for ports, by name.
+/// Layers for ports, by name.
 #[derive(Clone, Debug)]
-pub(super) struct Ports(Vec<(String, (Place, PortWish))>);
+pub(super) struct Ports(Vec<(String, (Place, PortLayer))>);
 
 impl Shape for Ports {
     fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
-        Some(Self(section.named(key, |port| (port.place.clone(), PortWish::of(port)))))
+        Some(Self(section.named(key, |port| (port.place.clone(), PortLayer::of(port)))))
     }
 }

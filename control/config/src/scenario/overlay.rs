@@ -122,56 +122,48 @@ impl<'a> Overlay<'a> {
 
     /// Applies the overrides to the file, in order.
     pub fn apply<'i>(&'i self, table: &mut DeTable<'i>, problems: &Problems<'_>) {
+        let mut root = DeValue::Table(core::mem::replace(table, DeTable::new()));
         for (it, (start, text)) in self.overrides.iter().zip(&self.texts) {
             // It was parsed before, and line feeds make no difference.
             let Ok(parsed) = DeTable::parse(text) else { continue };
             let Some((_, value)) = parsed.into_inner().into_iter().next() else { continue };
             let path: Vec<&str> = it.key.split('.').collect();
-            if let Err((key, kind)) = put(table, &path, "", *start, value) {
+            if let Err((key, kind)) = put(&mut root, &path, String::new(), *start, value) {
                 problems.error(&Place { key, offset: *start }, kind);
             }
+        }
+        if let DeValue::Table(whole) = root {
+            *table = whole;
         }
     }
 }
 
 type Refused = (String, ProblemKind);
 
+/// Puts `value` at `path` below `inside`, which is at the key `before`.
 fn put<'i>(
-    table: &mut DeTable<'i>,
+    inside: &mut DeValue<'i>,
     path: &[&str],
-    before: &str,
+    before: String,
     at: usize,
     value: Spanned<DeValue<'i>>,
 ) -> Result<(), Refused> {
     let [name, rest @ ..] = path else { return Ok(()) };
-    let key = if before.is_empty() { (*name).to_owned() } else { format!("{before}.{name}") };
-    let spanned = || Spanned::new(at..at, Cow::Owned((*name).to_owned()));
-    if rest.is_empty() {
-        // The key gets the offset of the override, in case it is unknown.
-        table.remove(*name);
-        table.insert(spanned(), value);
-        return Ok(());
-    }
-    if !table.contains_key(*name) {
-        table.insert(spanned(), Spanned::new(at..at, DeValue::Table(DeTable::new())));
-    }
-    match table.get_mut(*name) {
-        Some(inside) => put_inside(inside.get_mut(), rest, key, at, value),
-        None => Ok(()),
-    }
-}
-
-fn put_inside<'i>(
-    inside: &mut DeValue<'i>,
-    path: &[&str],
-    key: String,
-    at: usize,
-    value: Spanned<DeValue<'i>>,
-) -> Result<(), Refused> {
-    match inside {
-        DeValue::Table(table) => put(table, path, &key, at, value),
+    let element = match inside {
+        DeValue::Table(table) => {
+            // The key gets the offset of the override, in case it is unknown.
+            let spanned = Spanned::new(at..at, Cow::Owned((*name).to_owned()));
+            if rest.is_empty() {
+                table.remove(*name);
+                table.insert(spanned, value);
+                return Ok(());
+            }
+            if !table.contains_key(*name) {
+                table.insert(spanned, Spanned::new(at..at, DeValue::Table(DeTable::new())));
+            }
+            table.get_mut(*name)
+        }
         DeValue::Array(elements) => {
-            let [name, rest @ ..] = path else { return Ok(()) };
             let names = || elements.iter().filter_map(|element| name_of(element.get_ref()));
             let named = elements.iter().position(|element| name_of(element.get_ref()) == Some(name));
             let index = named.or_else(|| name.parse().ok().filter(|index| *index < elements.len()));
@@ -183,20 +175,19 @@ fn put_inside<'i>(
                 };
                 let nearest = nearest(name, names());
                 let kind = ProblemKind::Undefined { what: "element", got: (*name).into(), nearest, valid };
-                return Err((key, kind));
+                return Err((before, kind));
             };
-            let key = format!("{key}.{name}");
-            match (rest, elements.get_mut(index)) {
-                (_, None) => Ok(()),
-                ([], Some(element)) => {
-                    *element = value;
-                    Ok(())
-                }
-                (rest, Some(element)) => put_inside(element.get_mut(), rest, key, at, value),
-            }
+            elements.get_mut(index)
         }
-        _ => Err((key.clone(), ProblemKind::NotInside { key, name: path.join(".") })),
+        _ => return Err((before.clone(), ProblemKind::NotInside { key: before, name: path.join(".") })),
+    };
+    let key = if before.is_empty() { (*name).to_owned() } else { format!("{before}.{name}") };
+    match element {
+        Some(element) if rest.is_empty() => *element = value,
+        Some(element) => return put(element.get_mut(), rest, key, at, value),
+        None => {}
     }
+    Ok(())
 }
 
 /// The name that identifies an element of an array.

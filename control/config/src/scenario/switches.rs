@@ -1,4 +1,4 @@
-//! Generates the configuration of each switch from the plan and the wishes of the scenario, and reads it like the
+//! Generates the configuration of each switch from the plan and the layers of the scenario, and reads it like the
 //! file of a gateway.
 
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use toml::de::DeTable;
 use units::{BitRate, Bytes, PrioritySet};
 
 use super::beside::Beside;
+use super::layers::{EcnDecl, PortLayer, SwitchLayer};
 use super::network::NetworkDecl;
 use super::node::NodeDecl;
 use super::tree::{Node, Tree};
-use super::wishes::{EcnDecl, PortWish, SwitchWish};
 use crate::gateway::Gateway;
 use crate::keys::port::SCHEME_TABLES;
 use crate::link::Senders;
@@ -40,9 +40,9 @@ pub(super) struct Maker<'a> {
     /// The senders that LSCC on a link expects, if any host has DCQCN.
     pub senders: Option<Senders>,
     pub seed: u64,
-    pub switch: &'a SwitchWish,
-    pub long_haul: &'a PortWish,
-    /// The wishes for each node, in the order of nodes.
+    pub switch: &'a SwitchLayer,
+    pub long_haul: &'a PortLayer,
+    /// The keys of each node, in the order of nodes.
     pub nodes: &'a [Vec<&'a NodeDecl>],
     pub beside: &'a Beside,
 }

@@ -42,7 +42,7 @@ fn exists() -> io::Error {
 }
 
 /// Lines about the files, and about LSCC's key.
-pub fn told(plan: &Plan, written: &[PathBuf]) -> String {
+pub fn summary(plan: &Plan, written: &[PathBuf]) -> String {
     let mut text = String::new();
     for path in written {
         text += &format!("\nwritten: {}", path.display());

@@ -43,7 +43,7 @@ fn shown(args: &PlanArgs, plan: &Plan, proved: Option<&prove::Proved>, written: 
         return console::json(&json::plan(plan, proved.map(prove::Proved::json)));
     }
     let proof = proved.map(prove::Proved::page).unwrap_or_default();
-    page::page(plan) + &proof + &files::told(plan, written)
+    page::page(plan) + &proof + &files::summary(plan, written)
 }
 
 /// The options that state a key of the configuration. The others are the plan's own.

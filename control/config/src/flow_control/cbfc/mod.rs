@@ -3,7 +3,7 @@
 pub(crate) mod keys;
 pub(crate) mod plan;
 
-use switch::flow_control::cbfc::settings::{Cbfc, CbfcError, Counter};
+use switch::flow_control::cbfc::settings::{Cbfc, CbfcError};
 use switch::program::{LosslessGroup, PortSettings};
 use units::{Bytes, Cells, WireBytes};
 
@@ -16,7 +16,7 @@ use crate::place::Place;
 use crate::problem::ProblemKind;
 use crate::round_trip;
 use crate::table::{Table, at};
-use crate::value::{CounterWord, SizeWish};
+use crate::value::SizeWish;
 use keys::CbfcDecl;
 
 /// The table of a port that speaks credits, or an empty one.
@@ -36,11 +36,7 @@ pub(super) fn build(
     problems: &Problems<'_>,
 ) -> Option<Cbfc> {
     let decl = declared(decl)?;
-    let counter = match decl.counter() {
-        CounterWord::Wide => Counter::Wide,
-        CounterWord::Uec => Counter::Uec,
-    };
-    let mut cbfc = Cbfc { buffer: WireBytes(0), interval: decl.interval(), counter };
+    let mut cbfc = Cbfc { buffer: WireBytes(0), interval: decl.interval(), counter: decl.counter() };
     let stated = decl.round_trip.as_ref().map(|it| it.value);
     let fills = |round_trip| cbfc.for_line_rate(port.rate, round_trip, port.max_frame);
     let given = decl.buffer.as_ref().and_then(|wish| match wish.value {
@@ -64,14 +60,10 @@ pub(super) fn build(
 
 /// The keys from which [`build`] builds the same credits.
 pub(super) fn in_force(cbfc: &Cbfc) -> CbfcDecl {
-    let counter = match cbfc.counter {
-        Counter::Wide => CounterWord::Wide,
-        Counter::Uec => CounterWord::Uec,
-    };
     CbfcDecl {
         buffer: at(SizeWish::Given(Bytes(cbfc.buffer.0))),
         interval: at(cbfc.interval),
-        counter: at(counter),
+        counter: at(cbfc.counter),
         round_trip: None,
         place: Place::default(),
     }

@@ -34,7 +34,7 @@ impl Document<'_> {
         // Writing to a string cannot fail.
         let _ = self.write_run(&mut text);
         let _ = self.write_topology(&mut text);
-        let _ = self.hosts.write(self.network, &mut text);
+        text += &self.hosts.text;
         let _ = self.write_switches(&mut text);
         for list in lists {
             let _ =

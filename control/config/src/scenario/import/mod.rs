@@ -79,7 +79,7 @@ pub fn translate_ns3([topology, flows, options]: [Ns3File<'_>; 3]) -> Result<Tra
     let network = Network::read(topology.text, &problems[0]);
     let flows = Flows::read(flows.text, network.as_ref(), &problems[1]);
     let options = Options::read(options.text, &problems[2]);
-    let hosts = Hosts::new(&options);
+    let hosts = Hosts::new(&options, network.as_ref());
     let made = network.zip(flows).zip(hosts).and_then(|((network, flows), hosts)| {
         let document = document(&network, &flows, hosts, &options, &problems[2])?;
         let texts = flows.lists(&network, TEXT);

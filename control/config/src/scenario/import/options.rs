@@ -42,26 +42,9 @@ const REQUIRED: [(&str, &str); 8] = [
 
 /// Options that have no effect on the results: names of files, what is recorded, settings of schemes that are not
 /// translated, and what the model reads and does not use.
-const IDLE: [&str; 18] = [
-    "DATA_RATE",
-    "DCTCP_RATE_AI",
-    "ENABLE_TRACE",
-    "FCT_OUTPUT_FILE",
-    "FLOW_FILE",
-    "INT_MULTI",
-    "L2_CHUNK_SIZE",
-    "LINK_DELAY",
-    "PAUSE_TIME",
-    "PFC_OUTPUT_FILE",
-    "PINT_LOG_BASE",
-    "PINT_PROB",
-    "QLEN_MON_END",
-    "QLEN_MON_FILE",
-    "QLEN_MON_START",
-    "TOPOLOGY_FILE",
-    "TRACE_FILE",
-    "TRACE_OUTPUT_FILE",
-];
+const IDLE: &str = "DATA_RATE DCTCP_RATE_AI ENABLE_TRACE FCT_OUTPUT_FILE FLOW_FILE INT_MULTI L2_CHUNK_SIZE LINK_DELAY \
+    PAUSE_TIME PFC_OUTPUT_FILE PINT_LOG_BASE PINT_PROB QLEN_MON_END QLEN_MON_FILE QLEN_MON_START \
+    TOPOLOGY_FILE TRACE_FILE TRACE_OUTPUT_FILE";
 
 /// An option without a counterpart.
 struct Lost {
@@ -248,5 +231,5 @@ impl<T: Copy> ByRate<T> {
 fn known() -> impl Iterator<Item = &'static str> + Clone {
     let lost = LOST.iter().chain(&LOST_WITH_HPCC).map(|lost| lost.name);
     let translated = DEFAULTS.iter().chain(&REQUIRED).map(|(name, _)| *name);
-    translated.chain(lost).chain(IDLE)
+    translated.chain(lost).chain(IDLE.split(' '))
 }

@@ -1,4 +1,4 @@
-//! Wishes of a scenario for switches and their ports. They are merged into the generated configurations.
+//! What a scenario states for switches and their ports. The layers are merged into the generated configurations.
 
 use units::{BitRate, Bytes};
 
@@ -29,7 +29,7 @@ table! {
 }
 
 impl EcnDecl {
-    /// Merges these wishes over `below`. Stated thresholds hold at any rate, unless `at` is stated too.
+    /// Merges these keys over `below`. Stated thresholds hold at any rate, unless `at` is stated too.
     pub fn on_top_of(&self, mut below: Self) -> Self {
         below.at = below.at.filter(|_| !self.has_thresholds());
         self.clone().over(below)
@@ -48,18 +48,18 @@ impl EcnDecl {
     }
 }
 
-/// Wishes for ports: the keys of `[[port]]` and `ecn`. If `lossless` or `queue` is a table, it applies to all that
+/// A layer for ports: the keys of `[[port]]` and `ecn`. If `lossless` or `queue` is a table, it applies to all that
 /// are generated.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PortWish {
+pub(super) struct PortLayer {
     pub ecn: EcnDecl,
     pub port: Option<Node>,
     pub lossless: Option<Node>,
     pub queue: Option<Node>,
 }
 
-impl PortWish {
-    /// Reads the wishes in a table.
+impl PortLayer {
+    /// Reads the layer in a table.
     pub fn of(section: &mut Section<'_, '_>) -> Self {
         let ecn = section.table("ecn", Table::read).unwrap_or_default();
         let mut rest = rest(section);
@@ -68,28 +68,28 @@ impl PortWish {
     }
 }
 
-impl Shape for PortWish {
+impl Shape for PortLayer {
     fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
         section.table(key, Self::of)
     }
 }
 
-/// Wishes for a switch: the keys of a gateway's file. `port` is one table for all ports, and `lossless`, `queue` and
+/// A layer for a switch: the keys of a gateway's file. `port` is one table for all ports, and `lossless`, `queue` and
 /// `ecn` belong to that table.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SwitchWish {
+pub(super) struct SwitchLayer {
     pub document: Option<Node>,
-    pub port: PortWish,
+    pub port: PortLayer,
 }
 
-impl Shape for SwitchWish {
+impl Shape for SwitchLayer {
     fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
         section.table(key, |section| {
             let ecn = section.table("ecn", Table::read).unwrap_or_default();
             let mut document = rest(section);
             let (port, lossless, queue) =
                 (document.take("port"), document.take("lossless"), document.take("queue"));
-            Self { document: Some(document), port: PortWish { ecn, port, lossless, queue } }
+            Self { document: Some(document), port: PortLayer { ecn, port, lossless, queue } }
         })
     }
 }
