@@ -49,7 +49,16 @@ fn a_flow_that_is_alone_takes_the_ideal_time_to_the_nanosecond_in_every_template
             "template = \"dumbbell\"\nbottleneck.rate = \"40G\"\nbottleneck.delay = \"7us\"",
             ["left0", "right1"],
         ),
-        ("template = \"linear\"\nswitches = 5\ntrunk.rate = \"400G\"", ["h0", "h1"]),
+        // Five switches in a row.
+        (
+            "template = \"free\"\nhosts = [\"h[0-1]\"]\nswitches = [\"s[0-4]\"]\n\
+             [[topology.link]]\nbetween = [\"h0\", \"s0\"]\n[[topology.link]]\nbetween = [\"h1\", \"s4\"]\n\
+             [[topology.link]]\nbetween = [\"s0\", \"s1\"]\nrate = \"400G\"\n\
+             [[topology.link]]\nbetween = [\"s1\", \"s2\"]\nrate = \"400G\"\n\
+             [[topology.link]]\nbetween = [\"s2\", \"s3\"]\nrate = \"400G\"\n\
+             [[topology.link]]\nbetween = [\"s3\", \"s4\"]\nrate = \"400G\"",
+            ["h0", "h1"],
+        ),
         ("template = \"leaf-spine\"\nuplink.rate = \"200G\"", ["h0", "h15"]),
         ("template = \"fat-tree\"\nk = 4", ["h0", "h15"]),
         (
