@@ -1,28 +1,27 @@
 //! Reasons for the end of a frame: every drop and every consumed frame has a name.
 
+use crate::named::named;
 use core::ops::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
-/// Names a closed set of reasons once: the variants, their order, their stable names.
+/// Declares reasons: enums with names, and what follows from each.
 macro_rules! reasons {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$doc])* $variant,)+
+    ($(#[$meta:meta])* $name:ident { $(#[doc = $about:literal] $variant:ident = $text:literal, $follow_up:literal;)+ }) => {
+        named! {
+            $(#[$meta])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+            $name { $(#[doc = $about] $variant = $text,)+ }
         }
 
         impl $name {
-            /// All variants, in the order of their numbers.
-            pub const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
             /// The number of variants.
             pub const COUNT: usize = Self::ALL.len();
 
-            /// The name in reports, metrics and documentation; stable.
-            pub const fn name(self) -> &'static str {
+            /// What to check after a drop; what the gateway does with a frame that it consumes.
+            pub const fn follow_up(self) -> &'static str {
                 match self {
-                    $(Self::$variant => $text,)+
+                    $(Self::$variant => $follow_up,)+
                 }
             }
 
@@ -36,106 +35,102 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// The reason for a drop. Each has a counter per port and priority and a line in `docs/drops.md`.
+    /// The reason for a drop. Each has a counter per port and priority.
     DropReason {
-        /// Shorter than an Ethernet header.
-        Runt = "runt",
-        /// Longer than the port's largest frame.
-        Oversize = "oversize",
-        /// A source address that no station can have: multicast.
-        InvalidSource = "invalid_source",
-        /// A link-local group address (IEEE 802.1Q table 8-1), which no bridge forwards.
-        LinkLocal = "link_local",
-        /// A MAC control frame of an unknown opcode, or a malformed one; a malformed grant frame,
-        /// message of peer delay or LLDPDU.
-        MalformedControl = "malformed_control",
-        /// A rate feedback message that came in through a port without LSCC.
-        ForeignFeedback = "foreign_feedback",
-        /// A grant frame that came in through a port whose scheme has none, or that is not in the format of its
-        /// scheme.
-        ForeignGrants = "foreign_grants",
-        /// A gPTP frame that came in through a port that does not measure its link, or other than a message of peer delay.
-        ForeignPtp = "foreign_ptp",
-        /// A request of peer delay while another one is being answered, or beyond the limit of answers.
-        PeerDelayLimit = "peer_delay_limit",
-        /// Direct INT that came in through a port whose senders get it from the gateway alone.
-        ForeignDirectInt = "foreign_direct_int",
-        /// The port is not connected to another one.
-        NotConnected = "not_connected",
-        /// Its destination was learned on the port it came from.
-        SamePort = "same_port",
-        /// Addressed at layer 2 to another station, on a routed port.
-        NotForUs = "not_for_us",
-        /// An IPv4 or IPv6 header that is malformed, on a routed port.
-        MalformedIp = "malformed_ip",
-        /// An IPv4 header whose checksum is wrong, on a routed port.
-        IpChecksum = "ip_checksum",
-        /// Neither IPv4 nor IPv6 nor ARP, on a routed port.
-        NotRoutable = "not_routable",
-        /// The TTL or hop limit ran out.
-        TtlExpired = "ttl_expired",
-        /// No route to the destination.
-        NoRoute = "no_route",
-        /// A route, but no static neighbour for the address.
-        NoNeighbour = "no_neighbour",
-        /// Addressed to the gateway itself, which does not serve that protocol.
-        LocalUnserved = "local_unserved",
-        /// A request to the gateway itself beyond the limit of answers through one port.
-        AnswerLimit = "answer_limit",
-        /// Another station claims an address of the gateway, by ARP or neighbour discovery.
-        SpoofedAddress = "spoofed_address",
-        /// The shared pool has no room for a lossy frame.
-        SharedPoolFull = "shared_pool_full",
-        /// A lossless priority group used up its headroom: a sender did not obey PFC in time, or
-        /// the headroom is smaller than the link needs.
-        HeadroomExceeded = "headroom_exceeded",
-        /// The headroom pool, shared by all groups, is used up.
-        HeadroomPoolFull = "headroom_pool_full",
-        /// A lossy queue reached its dynamic or static threshold.
-        QueueThreshold = "queue_threshold",
-        /// The egress pool of lossy queues is full.
-        EgressPoolFull = "egress_pool_full",
-        /// A lossy frame that came while memory for received frames ran low.
-        MemoryLow = "memory_low",
-        /// A lossy frame that came while the core was too slow for the port, whose receive ring was deep.
-        ReceiveRing = "receive_ring",
-        /// The shard that owns its egress port lags, and the limit of frames waiting to be handed over to it is
-        /// reached.
-        HandoffFull = "handoff_full",
-        /// The watchdog drops waiting and new frames of a queue that a peer pauses without end.
-        PfcWatchdog = "pfc_watchdog",
-        /// No buffer left for the copy of a flooded frame.
-        NoBuffer = "no_buffer",
-        /// A further copy of a flooded lossless frame: its queue is full for lossy frames, or no lossy group is there to charge.
-        FloodLimit = "flood_limit",
+        /// Shorter than an Ethernet header, or cut within it by the snap length.
+        Runt = "runt", "The capture; the cable.";
+        /// Longer than the largest frame of its ingress or egress port, or than the egress device sends.
+        Oversize = "oversize", "`max_frame` of both ports; the [MTU](running.md#mtu).";
+        /// Its source address is a group address.
+        InvalidSource = "invalid_source", "The sender.";
+        /// Sent to 01-80-C2-00-00-00 to -0F.
+        LinkLocal = "link_local", "Nothing: LLDP, STP and the like end at the next hop.";
+        /// A MAC control frame that is neither PAUSE nor PFC, too short, tagged or for another station; or a grant frame, peer delay message or LLDPDU that is malformed, tagged or of another version, on a port that reads it.
+        MalformedControl = "malformed_control", "The sender.";
+        /// LSCC feedback through a port without LSCC, while another port has it.
+        ForeignFeedback = "foreign_feedback", "A sender that speaks LSCC, or forges it.";
+        /// A grant frame of [BifrostX](bifrostx.md), [port grants](port-grants.md) or [credits](cbfc.md), through a port with none of them, or with another scheme or counter.
+        ForeignGrants = "foreign_grants", "`flow_control` of both ends; a sender that forges grants.";
+        /// A gPTP frame through a port without [`[port.link_delay]`](headroom.md), or none of peer delay.
+        ForeignPtp = "foreign_ptp", "Nothing, unless the neighbour is to measure the link.";
+        /// A peer delay request while another is answered, or beyond a burst of 1,000 and then 1,000 a second.
+        PeerDelayLimit = "peer_delay_limit", "A neighbour that floods.";
+        /// A [direct INT](int.md#direct-int) through a long port with `direct = "int"`.
+        ForeignDirectInt = "foreign_direct_int", "A host behind the far end that forges them.";
+        /// Its port is not patched, or it was to be flooded and there is no other port.
+        NotConnected = "not_connected", "`forwarding.pairs`.";
+        /// Its destination is behind the port it came from.
+        SamePort = "same_port", "Nothing.";
+        /// Routed port: sent to another station's MAC address.
+        NotForUs = "not_for_us", "The sender's ARP entry for the gateway.";
+        /// Routed port: a malformed IP header.
+        MalformedIp = "malformed_ip", "The sender.";
+        /// Routed port: a wrong IPv4 header checksum.
+        IpChecksum = "ip_checksum", "The sender; the cable.";
+        /// Routed port: neither IPv4 nor IPv6 nor ARP.
+        NotRoutable = "not_routable", "The sender.";
+        /// Its TTL or hop limit ran out.
+        TtlExpired = "ttl_expired", "A routing loop.";
+        /// No route to its destination.
+        NoRoute = "no_route", "`forwarding.route`.";
+        /// Its destination is on a port's own network, but no static neighbour.
+        NoNeighbour = "no_neighbour", "`forwarding.neighbour`.";
+        /// Sent to the gateway, which serves only ARP, neighbour solicitation and echo.
+        LocalUnserved = "local_unserved", "The sender.";
+        /// A request to the gateway (ARP, neighbour solicitation, echo) beyond a burst of 1,000 and then 1,000 a second through one port; its priority may be lossless.
+        AnswerLimit = "answer_limit", "A host that scans or floods.";
+        /// ARP or neighbour advertisement that claims an address of the gateway.
+        SpoofedAddress = "spoofed_address", "The station; a second gateway with the same address.";
+        /// Lossy, and the shared pool has no room.
+        SharedPoolFull = "shared_pool_full", "`buffer.shared`.";
+        /// **lossless**, and its group's headroom is used up.
+        HeadroomExceeded = "headroom_exceeded", "A sender that does not obey PFC; `headroom` against the distance.";
+        /// **lossless**, and the headroom pool is used up.
+        HeadroomPoolFull = "headroom_pool_full", "`buffer.headroom`: it is oversubscribed.";
+        /// Lossy, and its queue is at its threshold.
+        QueueThreshold = "queue_threshold", "Congestion; the queue's `lossy` settings.";
+        /// Lossy, and the egress pool of lossy queues is full.
+        EgressPoolFull = "egress_pool_full", "`buffer.egress_lossy`.";
+        /// Lossy, while memory for received frames ran low.
+        MemoryLow = "memory_low", "`dpdk.pack_below`; the [sum](configuration.md#memory) that `longspan check` prints.";
+        /// Lossy, while a quarter of the [receive ring](running.md#a-core-that-is-too-slow) of a port with lossless priorities was unread.
+        ReceiveRing = "receive_ring", "More cores; longer frames; less best effort at this port.";
+        /// Lossy, and 4,096 frames wait for the core of its egress port.
+        HandoffFull = "handoff_full", "A stalled worker: `longspan show ports`; the cores that it shares.";
+        /// A peer paused its queue for so long that the [watchdog](watchdog.md) drops.
+        PfcWatchdog = "pfc_watchdog", "The device behind the port; `port.watchdog`.";
+        /// No buffer for the copy of a flooded frame.
+        NoBuffer = "no_buffer", "The size of the packet pool.";
+        /// A further copy of a flooded **lossless** frame: its queue is full for lossy frames, or all priorities of its port are lossless.
+        FloodLimit = "flood_limit", "A host that floods at a lossless priority; put broadcast and multicast into a lossy one.";
     }
 }
 
 reasons! {
     /// The reason for which the gateway consumed a frame.
     Consumed {
-        /// A PFC frame (IEEE 802.1Qbb), obeyed or not.
-        Pfc = "pfc",
-        /// An 802.3x PAUSE frame, obeyed or not.
-        Pause = "pause",
-        /// An ARP request for an address of the gateway: answered.
-        ArpRequest = "arp_request",
-        /// Any other ARP frame, on a routed port.
-        ArpOther = "arp_other",
-        /// An ICMP or ICMPv6 echo request to the gateway: answered.
-        Echo = "echo",
-        /// An IPv6 neighbour solicitation for an address of the gateway: answered.
-        NeighbourSolicitation = "neighbour_solicitation",
-        /// A grant frame of BifrostX, port grants or credits, taken or not.
-        Grants = "grants",
-        /// A message of peer delay (IEEE 802.1AS), taken or not.
-        PeerDelay = "peer_delay",
-        /// An LLDPDU at a port with a link agent, read or not.
-        Lldp = "lldp",
-        /// A rate feedback message of LSCC, accepted or not.
-        RateFeedback = "rate_feedback",
-        /// A CNP from the far side that follows another one of its flow too soon to be passed on.
-        SuppressedCnp = "suppressed_cnp",
+        /// A PFC frame.
+        Pfc = "pfc", "Obeys it for the priorities set to obey; counts the others.";
+        /// An 802.3x PAUSE frame.
+        Pause = "pause", "Counts it; obeys it only if the port is set to.";
+        /// An ARP request for an address of the port.
+        ArpRequest = "arp_request", "Answers.";
+        /// Another ARP frame, on a routed port.
+        ArpOther = "arp_other", "Nothing: neighbours are static.";
+        /// An echo request to an address of the gateway.
+        Echo = "echo", "Answers.";
+        /// An IPv6 neighbour solicitation for an address of the port.
+        NeighbourSolicitation = "neighbour_solicitation", "Answers.";
+        /// A grant frame on a port with [BifrostX](bifrostx.md), [port grants](port-grants.md) or [credits](cbfc.md).
+        Grants = "grants", "Follows it, or counts why not.";
+        /// A message of [peer delay](headroom.md).
+        PeerDelay = "peer_delay", "Answers a request, or takes an answer.";
+        /// An LLDPDU on a port with a [link agent](link-agent.md).
+        Lldp = "lldp", "Reads it, unless there were too many.";
+        /// Rate feedback on a port with [LSCC](lscc.md).
+        RateFeedback = "rate_feedback", "Adopts the rate, or counts why not.";
+        /// A CNP from the far side, or of a receiver with [supplemental CNPs](supplement.md), too soon after another one of its flow.
+        SuppressedCnp = "suppressed_cnp", "With LSCC, flags the flow.";
     }
 }
 

@@ -10,6 +10,7 @@
 
 use crate::flow_control::pause_time::PauseMeter;
 use crate::ledger::Volume;
+use crate::named::named;
 use crate::program::{Watchdog, WatchdogAction};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -58,14 +59,17 @@ pub enum WatchdogChange {
 /// The evidence for a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Storm {
-    /// The action taken.
+    /// The action taken: `drop`, `forward` or `alert`.
     pub action: WatchdogAction,
     /// The time for which the queue had held frames and sent none.
+    #[serde(rename = "stalled_ns")]
     pub stalled_for: Interval,
     /// The time over which its pauses were measured: the detection time plus the lateness of the turn; if it ended
     /// in a gap, up to the next pause.
+    #[serde(rename = "measured_ns")]
     pub measured_for: Interval,
     /// The part of that time for which it was paused.
+    #[serde(rename = "paused_ns")]
     pub paused_for: Interval,
     /// Frames that waited.
     pub waiting: Volume,
@@ -74,33 +78,27 @@ pub struct Storm {
 /// The end of a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restoration {
-    /// The cause of the end.
+    /// The cause of the end: `quiet`, `xon` or `configuration`.
     pub cause: RestorationCause,
     /// The time since the last pause frame for it, XON left out.
+    #[serde(rename = "quiet_ns")]
     pub quiet_for: Interval,
     /// The time since the storm was detected.
+    #[serde(rename = "stormed_ns")]
     pub stormed_for: Interval,
 }
 
-/// The cause that ended a storm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RestorationCause {
-    /// No pause frame came for the restoration time.
-    Quiet,
-    /// The peer resumed the queue: a pause of time zero.
-    Xon,
-    /// A new configuration turned the watchdog off, or the priority no longer obeys pauses.
-    Configuration,
-}
-
-impl RestorationCause {
-    /// The name in reports; stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Quiet => "quiet",
-            Self::Xon => "xon",
-            Self::Configuration => "configuration",
-        }
+named! {
+    /// The cause that ended a storm.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    RestorationCause {
+        /// No pause frame came for the restoration time.
+        Quiet = "quiet",
+        /// The peer resumed the queue: a pause of time zero.
+        Xon = "xon",
+        /// A new configuration turned the watchdog off, or the priority no longer obeys pauses.
+        Configuration = "configuration",
     }
 }
 

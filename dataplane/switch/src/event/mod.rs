@@ -18,6 +18,7 @@ use crate::egress::WatchdogChange;
 use crate::flow_control::PauseCause;
 use crate::flows::FlowChange;
 use crate::ledger::Volume;
+use crate::named::named;
 use crate::reason::DropReason;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, Priority};
@@ -112,40 +113,24 @@ impl Happening {
     }
 }
 
-/// The direction of a pause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PauseDirection {
-    /// The switch paused its neighbour.
-    Sent,
-    /// The neighbour paused the switch.
-    Received,
-}
-
-impl PauseDirection {
-    /// The name in reports; stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sent => "sent",
-            Self::Received => "received",
-        }
+named! {
+    /// The direction of a pause.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    PauseDirection {
+        /// The switch paused its neighbour.
+        Sent = "sent",
+        /// The neighbour paused the switch.
+        Received = "received",
     }
 }
 
-/// A half of a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PortHalf {
-    /// Frames that come in.
-    Ingress,
-    /// Frames on their way out.
-    Egress,
-}
-
-impl PortHalf {
-    /// The name in reports; stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ingress => "ingress",
-            Self::Egress => "egress",
-        }
+named! {
+    /// A half of a port.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    PortHalf {
+        /// Frames that come in.
+        Ingress = "ingress",
+        /// Frames on their way out.
+        Egress = "egress",
     }
 }

@@ -6,6 +6,7 @@
 //! an announced pause must be refreshed. A state that comes and goes within one turn is never announced.
 
 use super::pause_time::PauseMeter;
+use crate::named::named;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 
@@ -24,55 +25,30 @@ pub(crate) enum Directive {
     Hold { priorities: PrioritySet, cause: PauseCause },
 }
 
-/// The cause of a pause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PauseCause {
-    /// Its group reached its XOFF threshold.
-    #[default]
-    Threshold,
-    /// The shared pool had no room left.
-    PoolFull,
-    /// A slot of Bifrost was not granted in full.
-    Slot,
-    /// Memory for received frames ran low.
-    MemoryLow,
-    /// P-PFC predicted that the shared pool would be full.
-    Predicted,
-    /// CaPFC found an egress queue above its warning threshold.
-    EgressWarning,
-    /// A relay passes on a pause that another port received.
-    Relayed,
-    /// The core was too slow for the port, whose receive ring was deep ([`crate::receive_ring`]).
-    ReceiveRing,
+named! {
+    /// The cause of a pause.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    PauseCause {
+        /// Its group reached its XOFF threshold.
+        Threshold = "threshold" default,
+        /// The shared pool had no room left.
+        PoolFull = "pool_full",
+        /// A slot of Bifrost was not granted in full.
+        Slot = "slot",
+        /// Memory for received frames ran low.
+        MemoryLow = "memory_low",
+        /// P-PFC predicted that the shared pool would be full.
+        Predicted = "predicted",
+        /// CaPFC found an egress queue above its warning threshold.
+        EgressWarning = "egress_warning",
+        /// A relay passes on a pause that another port received.
+        Relayed = "relayed",
+        /// The core was too slow for the port, whose receive ring was deep.
+        ReceiveRing = "receive_ring",
+    }
 }
 
 impl PauseCause {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
-        Self::Threshold,
-        Self::PoolFull,
-        Self::Slot,
-        Self::MemoryLow,
-        Self::Predicted,
-        Self::EgressWarning,
-        Self::Relayed,
-        Self::ReceiveRing,
-    ];
-
-    /// The name in reports; stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Threshold => "threshold",
-            Self::PoolFull => "pool_full",
-            Self::Slot => "slot",
-            Self::MemoryLow => "memory_low",
-            Self::Predicted => "predicted",
-            Self::EgressWarning => "egress_warning",
-            Self::Relayed => "relayed",
-            Self::ReceiveRing => "receive_ring",
-        }
-    }
-
     const fn index(self) -> usize {
         self as usize
     }
@@ -81,15 +57,16 @@ impl PauseCause {
 /// Pause frames sent for one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PausesSent {
-    /// Frames that paused it.
+    /// Frames that stopped the sender.
     pub xoff: u64,
-    /// Frames that kept it paused.
+    /// Frames that kept it stopped.
     pub refresh: u64,
     /// Frames that resumed it.
     pub xon: u64,
     /// Frames that gave it the pause of a slot, zero included.
     pub slot: u64,
-    /// Frames that paused it for a time that another scheme chose.
+    /// Frames that stopped it for a time that another scheme chose.
+    #[serde(default)]
     pub timed: u64,
 }
 

@@ -1,6 +1,7 @@
 //! Where the two ends of a link are set differently, or cannot be told apart from others.
 
 use super::neighbours::{Neighbour, Neighbours};
+use crate::named::named;
 use core::fmt;
 use units::{Priority, PrioritySet};
 use wire::lldp::{Ets, Message, Selection};
@@ -9,50 +10,28 @@ use wire::roce::UDP_PORT;
 /// Some devices count the FCS or a VLAN tag in the longest frame and others do not.
 const FRAME_TOLERANCE: u16 = 8;
 
-/// One kind of mismatch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mismatch {
-    /// Other priorities have PFC there: frames of some are lost, or nobody pauses for them.
-    PfcPriorities,
-    /// The neighbour can have PFC for fewer traffic classes than the port has lossless priorities.
-    PfcCapability,
-    /// The longest frame of one end is too long for the other.
-    MaxFrame,
-    /// Priorities share the link otherwise in the other direction.
-    Ets,
-    /// Another priority for RoCEv2.
-    Application,
-    /// More than one neighbour speaks DCBX: nobody can tell which one is the other end.
-    SeveralNeighbours,
-    /// The neighbour has the chassis ID of this end, so that nobody can tell the two apart.
-    SameChassis,
+named! {
+    /// One kind of mismatch.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    Mismatch {
+        /// Other priorities have PFC there: frames of some are lost, or nobody pauses for them.
+        PfcPriorities = "pfc_priorities",
+        /// The neighbour can have PFC for fewer traffic classes than the port has lossless priorities.
+        PfcCapability = "pfc_capability",
+        /// The longest frame of one end is too long for the other.
+        MaxFrame = "max_frame",
+        /// Priorities share the link otherwise in the other direction.
+        Ets = "ets",
+        /// Another priority for RoCEv2.
+        Application = "application",
+        /// More than one neighbour speaks DCBX: nobody can tell which one is the other end.
+        SeveralNeighbours = "several_neighbours",
+        /// The neighbour has the chassis ID of this end, so that nobody can tell the two apart.
+        SameChassis = "same_chassis",
+    }
 }
 
 impl Mismatch {
-    /// All kinds.
-    pub const ALL: [Self; 7] = [
-        Self::PfcPriorities,
-        Self::PfcCapability,
-        Self::MaxFrame,
-        Self::Ets,
-        Self::Application,
-        Self::SeveralNeighbours,
-        Self::SameChassis,
-    ];
-
-    /// Its name; stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PfcPriorities => "pfc_priorities",
-            Self::PfcCapability => "pfc_capability",
-            Self::MaxFrame => "max_frame",
-            Self::Ets => "ets",
-            Self::Application => "application",
-            Self::SeveralNeighbours => "several_neighbours",
-            Self::SameChassis => "same_chassis",
-        }
-    }
-
     /// The predicate of a sentence about a neighbour with this mismatch. The subject is the neighbour's name.
     pub const fn predicate(self) -> &'static str {
         match self {

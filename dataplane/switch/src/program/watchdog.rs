@@ -1,5 +1,6 @@
 //! The settings of the PFC watchdog.
 
+use crate::named::named;
 use core::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 use units::Interval;
@@ -23,26 +24,17 @@ impl Watchdog {
         Interval::from_millis(100)..=Interval::from_millis(60_000);
 }
 
-/// The action on a stormed queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum WatchdogAction {
-    /// Drops its waiting and new frames.
-    Drop,
-    /// Lets it send in spite of the pause.
-    Forward,
-    /// Only reports it. The default, because dropping lossless frames is a choice.
-    #[default]
-    Alert,
-}
-
-impl WatchdogAction {
-    /// The name in configurations and reports; stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Drop => "drop",
-            Self::Forward => "forward",
-            Self::Alert => "alert",
-        }
+named! {
+    /// The action on a stormed queue.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    WatchdogAction {
+        /// Drops its waiting and new frames.
+        Drop = "drop",
+        /// Lets it send in spite of the pause.
+        Forward = "forward",
+        /// Only reports it. The default, because dropping lossless frames is a choice.
+        Alert = "alert" default,
     }
 }
 

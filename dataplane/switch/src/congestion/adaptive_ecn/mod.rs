@@ -12,6 +12,7 @@
 pub(crate) mod figures;
 
 use super::red::Red;
+use crate::named::named;
 use crate::program::{self, AdaptiveEcn as Settings};
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
@@ -36,25 +37,16 @@ pub struct AdaptiveEcnReport {
     pub kmax: Bytes,
 }
 
-/// The reason for a step of the thresholds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum AdaptiveEcnStep {
-    /// Up: frames were marked, and the link was not busy.
-    Underused,
-    /// Down: many ports fed the queue.
-    Incast,
-    /// Down: the queue grew.
-    Growth,
-}
-
-impl AdaptiveEcnStep {
-    /// The name in reports; stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Underused => "underused",
-            Self::Incast => "incast",
-            Self::Growth => "growth",
-        }
+named! {
+    /// The reason for a step of the thresholds.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    AdaptiveEcnStep {
+        /// Up: frames were marked, and the link was not busy.
+        Underused = "underused",
+        /// Down: many ports fed the queue.
+        Incast = "incast",
+        /// Down: the queue grew.
+        Growth = "growth",
     }
 }
 

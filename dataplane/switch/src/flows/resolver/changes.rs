@@ -1,6 +1,7 @@
 //! Changes of what is known of the senders' queue pairs, one at a time, for a caller that records them.
 
 use crate::flows::table::{FlowTable, Slot};
+use crate::named::named;
 use core::net::Ipv6Addr;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -23,37 +24,24 @@ pub struct FlowChange {
     pub source_qp: Option<QueuePair>,
 }
 
-/// A kind of change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum FlowChangeKind {
-    /// The connection manager's messages contain the sender's queue pair.
-    LearnedByCm,
-    /// The sender's queue pair follows from the PSNs of responses.
-    LearnedByPsn,
-    /// The sender's packets come from another port, station or VLAN.
-    Moved,
-    /// PSNs went back or leapt ahead: a queue pair may have been used again.
-    Suspended,
-    /// A response was about a request that was never sent.
-    Contradicted,
-    /// The connection manager's messages ended the connection.
-    Ended,
-    /// Another flow took its place in the table.
-    Displaced,
-}
-
-impl FlowChangeKind {
-    /// The name in reports; stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::LearnedByCm => "learned_by_cm",
-            Self::LearnedByPsn => "learned_by_psn",
-            Self::Moved => "moved",
-            Self::Suspended => "suspended",
-            Self::Contradicted => "contradicted",
-            Self::Ended => "ended",
-            Self::Displaced => "displaced",
-        }
+named! {
+    /// A kind of change.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    FlowChangeKind {
+        /// The connection manager's messages contain the sender's queue pair.
+        LearnedByCm = "learned_by_cm",
+        /// The sender's queue pair follows from the PSNs of responses.
+        LearnedByPsn = "learned_by_psn",
+        /// The sender's packets come from another port, station or VLAN.
+        Moved = "moved",
+        /// PSNs went back or leapt ahead: a queue pair may have been used again.
+        Suspended = "suspended",
+        /// A response was about a request that was never sent.
+        Contradicted = "contradicted",
+        /// The connection manager's messages ended the connection.
+        Ended = "ended",
+        /// Another flow took its place in the table.
+        Displaced = "displaced",
     }
 }
 
