@@ -80,7 +80,9 @@ fn every_key_of_the_report_is_in_the_docs() {
     let mut found = std::collections::BTreeSet::new();
     keys(&json(&report), &mut found);
     let docs = std::fs::read_to_string(repository("docs/report.md")).unwrap();
-    let missing: Vec<_> = found.iter().filter(|key| !docs.contains(&format!("`{key}`"))).collect();
+    // A key within another one stands behind a dot.
+    let is_there = |key: &&String| ["`", "."].iter().any(|before| docs.contains(&format!("{before}{key}`")));
+    let missing: Vec<_> = found.iter().filter(|key| !is_there(key)).collect();
     assert!(found.len() > 60 && missing.is_empty(), "{missing:?}");
 }
 

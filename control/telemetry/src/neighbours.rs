@@ -68,7 +68,7 @@ pub struct NeighbourEtsReport {
 /// A difference between the two ends of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MismatchReport {
-    /// Its kind: [`switch::link_agent::Mismatch::name`].
+    /// Its kind: a key of `mismatch` in the [report](report.md#lldp).
     pub kind: String,
     /// The settings of both ends, in words.
     pub sides: String,

@@ -119,7 +119,7 @@ fn waiting(seen: &Observation<'_>) -> Vec<WaitingReport> {
             priority: source.priority.number(),
             leaves_by: name(egress),
             queue: queue.number(),
-            waiting: source.waiting.into(),
+            waiting: source.waiting,
         })
     };
     ports.flat_map(of_port).collect()

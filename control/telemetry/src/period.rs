@@ -2,7 +2,8 @@
 
 use crate::interval::Restarted;
 use crate::snapshot::{LevelsReport, Snapshot, WirePortReport, WorkerReport};
-use report::{Count, PriorityReport};
+use report::{ByReason, PriorityReport};
+use switch::Volume;
 use switch::figure::LISTS;
 
 /// A gateway between two snapshots, or from its start to one.
@@ -179,17 +180,14 @@ impl PriorityPeriod<'_> {
 
     /// The frames that were dropped, by place and reason.
     pub fn drops(&self) -> Vec<Dropped> {
-        let places = [("in", &self.now.ingress.dropped), ("out", &self.now.egress.dropped)];
-        let reasons = places.into_iter().flat_map(|(at, reasons)| reasons.keys().map(move |it| (at, it)));
-        let dropped = reasons.map(|(at, reason)| {
-            let grown = |read: fn(&Count) -> u64| {
-                self.count(|it| {
-                    let reasons = if at == "in" { &it.ingress.dropped } else { &it.egress.dropped };
-                    reasons.get(reason).map_or(0, read)
-                })
-            };
-            let (frames, bytes) = (grown(|it| it.frames), grown(|it| it.bytes));
-            Dropped { at, reason: reason.to_string(), frames, bytes }
+        type Reasons = fn(&PriorityReport) -> &ByReason;
+        let places: [(_, Reasons); 2] = [("in", |it| &it.ingress.dropped), ("out", |it| &it.egress.dropped)];
+        let dropped = places.into_iter().flat_map(|(at, reasons)| {
+            reasons(self.now).iter().map(move |(reason, now)| {
+                let before = self.before.and_then(|it| reasons(it).get(reason)).copied().unwrap_or_default();
+                let Volume { frames, bytes } = *now - before;
+                Dropped { at, reason: reason.to_string(), frames, bytes: bytes.0 }
+            })
         });
         dropped.filter(|it| it.frames > 0).collect()
     }

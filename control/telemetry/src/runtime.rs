@@ -62,9 +62,9 @@ pub struct ProfileCounts {
 /// Time by frame; `None` without frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PerFrame {
-    /// In nanoseconds.
+    /// The time of busy turns by frame, in nanoseconds; `None` without frames.
     pub ns_per_frame: Option<f64>,
-    /// In cycles of the time stamp counter.
+    /// The same in cycles of the time stamp counter.
     pub cycles_per_frame: Option<f64>,
 }
 

@@ -3,10 +3,10 @@
 use crate::neighbours::{NegotiatedReport, NeighbourReport};
 use crate::runtime::RuntimeReport;
 use report::{
-    Count, DelayReport, FiguresReport, Listed, Name, PoolsReport, PortReport, StalledQueueReport,
-    WatchdogReport,
+    DelayReport, FiguresReport, Listed, Name, PoolsReport, PortReport, StalledQueueReport, WatchdogReport,
 };
 use serde::{Deserialize, Serialize};
+use switch::Volume;
 use switch::figure::FigureList;
 
 /// The version of the layout. It changes when a key changes its name or meaning, but not when a key is added.
@@ -15,11 +15,11 @@ pub const FORMAT: u32 = 1;
 /// The state of a running gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// [`FORMAT`].
+    /// The version of this layout: 1.
     pub format: u32,
     /// The name of the gateway.
     pub gateway: String,
-    /// The version of Longspan.
+    /// The version of Longspan that it runs.
     pub version: String,
     /// When the snapshot was taken, in Unix time.
     pub at_ns: u64,
@@ -51,8 +51,8 @@ pub struct Snapshot {
     pub waiting: Vec<WaitingReport>,
     /// The ports, in the order of the configuration.
     pub ports: Vec<WirePortReport>,
-    /// The configuration as TOML, with secret keys hidden. It leaves out the room that late workers and measured
-    /// links have taken from the shared pool.
+    /// The configuration as `show config` prints it, with secret keys hidden. It leaves out the room that late workers
+    /// and measured links have taken from the shared pool.
     pub config: String,
 }
 
@@ -68,7 +68,7 @@ pub struct WaitingReport {
     /// The priority of the queue in which they wait: another one if they bounced.
     pub queue: u8,
     /// Their number and length.
-    pub waiting: Count,
+    pub waiting: Volume,
 }
 
 /// Counts of reloads.
@@ -91,7 +91,7 @@ pub struct WorkerReport {
     pub turns: u64,
     /// Turns in which the worker received or sent a frame.
     pub busy_turns: u64,
-    /// Their share of all turns, 0 to 1.
+    /// The share of all turns in which it did, 0 to 1.
     pub busy_share: f64,
     /// The stage of its current turn.
     pub stage: StageReport,
@@ -115,7 +115,7 @@ pub struct WorkerReport {
 pub struct StageReport {
     /// `idle`, `ingress`, `exchange`, `egress` or `command`.
     pub name: Name,
-    /// The port, for `ingress` and `egress`.
+    /// The port of `ingress` and `egress`; otherwise `None`.
     pub port: Option<String>,
 }
 
@@ -162,7 +162,7 @@ pub struct WirePortReport {
     /// Its neighbours, as LLDP knows them.
     #[serde(default)]
     pub neighbours: Vec<NeighbourReport>,
-    /// The counters of the emulated link behind the port, if there is one.
+    /// The counters of the emulated link behind the port; `None` without one.
     pub emulation: Option<EmulationReport>,
     /// The current figures of [`switch::figure::LISTS`], beside the other keys. A list whose owner does not run on
     /// the port is null.
@@ -182,9 +182,9 @@ impl WirePortReport {
 /// The device behind a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireDevice {
-    /// Its name.
+    /// The name of the device.
     pub name: String,
-    /// The driver.
+    /// Its driver.
     pub driver: String,
     /// Whether its link is up.
     pub link_up: bool,
@@ -221,7 +221,7 @@ pub struct DeviceReport {
     pub received: u64,
     /// Data frames that the hardware accepted.
     pub sent: u64,
-    /// Control frames.
+    /// Control frames, which are not among these.
     pub control: ControlReport,
     /// How often the hardware was full and frames had to wait.
     pub full: u64,
@@ -252,7 +252,7 @@ pub struct HardwareReport {
     pub no_mbuf: u64,
     /// Frames received with errors.
     pub receive_errors: u64,
-    /// Frames that could not be sent.
+    /// Frames that could not be sent; with af_xdp also those that the kernel dropped on the way out.
     pub transmit_errors: u64,
 }
 
@@ -293,7 +293,7 @@ pub struct EmulationReport {
 /// Current levels of a priority of a port, and its watermarks since they were last cleared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelsReport {
-    /// The priority.
+    /// The number of the priority.
     pub priority: u8,
     /// Whether the gateway pauses the peer.
     pub pauses_peer: bool,

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The columns of a dashboard.
 const COLUMNS: u64 = 24;
 
-/// Each metric of `docs/metrics.md`, which another test holds to the code, with its labels.
+/// Each metric of `docs/metrics.md`, which is generated, with its labels.
 fn documented() -> BTreeMap<String, BTreeSet<String>> {
     let page = std::fs::read_to_string(in_crate("../../docs/metrics.md")).unwrap();
     let rows = page.lines().filter(|line| line.starts_with("| `longspan_"));

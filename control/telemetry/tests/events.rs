@@ -1,24 +1,10 @@
-//! The kinds of events, and their lines.
+//! The lines of events.
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
 use switch::{Happening, PauseCause, PauseDirection};
-use telemetry::events::{Event, KINDS, What};
+use telemetry::events::{Event, What};
 use units::{Nanos, PortId, Priority};
-
-const PAGE: &str = include_str!("../../../docs/events.md");
-
-#[test]
-fn every_kind_of_event_has_its_line_with_its_fields_in_the_docs_in_order() {
-    let table = PAGE.split("\n\n").find(|part| part.starts_with("| kind |")).unwrap();
-    let rows: Vec<_> = table.trim_end().lines().skip(2).collect();
-    let row = |kind: &telemetry::events::Kind| {
-        let fields: Vec<_> = kind.fields.iter().map(|field| format!("`{field}`")).collect();
-        format!("| `{}` | {} | {} |", kind.name, kind.about.trim(), fields.join(", "))
-    };
-    let expected: Vec<_> = KINDS.iter().map(row).collect();
-    assert_eq!(rows, expected, "the table should be:\n{}", expected.join("\n"));
-}
 
 #[test]
 fn an_event_of_a_switch_is_a_line_of_json_with_the_name_of_its_port() {

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{in_crate, snapshot, snapshot_at_rest};
+use common::{snapshot, snapshot_at_rest};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use telemetry::health::{Health, RULES, Verdict, render};
@@ -198,15 +198,10 @@ fn each_rule_is_silent_of_what_only_comes_near() {
 }
 
 #[test]
-fn no_rule_is_without_its_cases_and_its_line_in_the_docs() {
+fn no_rule_is_without_its_cases() {
     let tested: BTreeSet<_> = CASES.iter().map(|(rule, ..)| *rule).collect();
     let all: BTreeSet<_> = RULES.iter().map(|rule| rule.name).collect();
     assert_eq!((&tested, tested.len(), all.len()), (&all, CASES.len(), RULES.len()));
-    let docs = std::fs::read_to_string(in_crate("../../docs/show.md")).unwrap();
-    for rule in &RULES {
-        let line = format!("| `{}` | {} | ", rule.name, rule.verdict.name());
-        assert!(docs.contains(&line), "docs/show.md has no {line}");
-    }
 }
 
 #[test]
@@ -244,7 +239,7 @@ fn a_priority_that_a_neighbour_turned_off_keeps_its_row_and_its_watermark_is_not
     let ingress = &mut snapshot.ports[1].port.priorities[3].ingress;
     (ingress.headroom_watermark_bytes, ingress.limits) = (9_000, None);
     // From when it was lossless.
-    snapshot.ports[1].port.priorities[3].pauses_sent.xoff = 1;
+    snapshot.ports[1].port.priorities[3].pauses_sent.frames.xoff = 1;
     assert_eq!(rules(&snapshot), BTreeSet::from(["pfc_turned_off".to_owned()]));
     let health = Health::of(&Period::since_start(&snapshot), Some("lh0"));
     assert_eq!((health.classes[0].priority, health.verdict), (3, Verdict::Watch));

@@ -4,11 +4,11 @@
 
 mod common;
 
-use common::{assert_golden, in_crate, snapshot, snapshot_of_bridge, snapshot_of_neighbours, snapshots};
+use common::{assert_golden, snapshot, snapshot_of_bridge, snapshot_of_neighbours, snapshots};
 use std::collections::{BTreeMap, BTreeSet};
 use switch::DropReason;
 use telemetry::Snapshot;
-use telemetry::metrics::{self, Kind};
+use telemetry::metrics;
 
 /// One line with a value.
 struct Sample<'a> {
@@ -207,22 +207,4 @@ fn gateways_with_every_scheme_and_a_bridge_have_every_metric() {
     for metric in metrics::all() {
         assert!(page.contains(&format!("# HELP {} ", metric.family())), "{}", metric.family());
     }
-}
-
-#[test]
-fn every_metric_is_in_the_docs_with_its_kind_and_no_other_is() {
-    let docs = std::fs::read_to_string(in_crate("../../docs/metrics.md")).unwrap();
-    let kind = |kind| match kind {
-        Kind::Counter => "counter",
-        Kind::Gauge => "gauge",
-        Kind::Histogram => "histogram",
-        Kind::Info => "info",
-    };
-    let metrics = metrics::all().map(|metric| (metric.full_name(), kind(metric.kind()).to_owned()));
-    let rows = docs.lines().filter_map(|line| line.strip_prefix("| `longspan_"));
-    let documented = rows.map(|row| {
-        let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        (format!("longspan_{}", cells[0].trim_end_matches('`')), cells[1].to_owned())
-    });
-    assert_eq!(documented.collect::<Vec<_>>(), metrics.collect::<Vec<_>>());
 }

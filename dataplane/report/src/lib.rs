@@ -21,13 +21,12 @@ pub use figures::{FiguresReport, Listed};
 pub use pools::{PoolReport, PoolsReport};
 pub use port::PortReport;
 pub use priority::{
-    GroupReport, LimitsReport, PausedByCause, PausesReceivedReport, PausesSentReport, PriorityReport,
-    QueueReport,
+    GroupReport, LimitsReport, PausesReceivedReport, PausesSentReport, PriorityReport, QueueReport,
+    WatchdogQueueReport,
 };
 pub use stalled::{SourceReport, StalledQueueReport};
-pub use watchdog::{WatchdogChangeReport, WatchdogEventReport, WatchdogQueueReport, WatchdogReport};
+pub use watchdog::{WatchdogEventReport, WatchdogReport};
 
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use switch::{DropReason, Volume};
@@ -36,38 +35,7 @@ use switch::{DropReason, Volume};
 pub type Name = Cow<'static, str>;
 
 /// Frames by the stable name of a reason. Reasons that did not occur are left out.
-pub type ByReason = BTreeMap<Name, Count>;
-
-/// Frames and their bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Count {
-    /// Frames.
-    pub frames: u64,
-    /// Their length on the link in bytes, without FCS.
-    pub bytes: u64,
-}
-
-impl From<Volume> for Count {
-    fn from(volume: Volume) -> Self {
-        Self { frames: volume.frames, bytes: volume.bytes.0 }
-    }
-}
-
-impl core::ops::Add for Count {
-    type Output = Self;
-
-    /// Saturates: a report that is read back may hold any number.
-    fn add(self, other: Self) -> Self {
-        let Self { frames, bytes } = self;
-        Self { frames: frames.saturating_add(other.frames), bytes: bytes.saturating_add(other.bytes) }
-    }
-}
-
-impl core::iter::Sum for Count {
-    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
-        counts.fold(Self::default(), |sum, count| sum + count)
-    }
-}
+pub type ByReason = BTreeMap<Name, Volume>;
 
 fn dropped(volumes: &[Volume; DropReason::COUNT]) -> ByReason {
     by_reason(DropReason::ALL.map(DropReason::name), volumes)
@@ -75,5 +43,5 @@ fn dropped(volumes: &[Volume; DropReason::COUNT]) -> ByReason {
 
 fn by_reason<const N: usize>(names: [&'static str; N], volumes: &[Volume; N]) -> ByReason {
     let occurred = names.into_iter().zip(volumes).filter(|(_, volume)| volume.frames > 0);
-    occurred.map(|(name, volume)| (name.into(), Count::from(*volume))).collect()
+    occurred.map(|(name, volume)| (name.into(), *volume)).collect()
 }

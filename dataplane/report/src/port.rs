@@ -1,6 +1,6 @@
 //! One port.
 
-use crate::{ByReason, Count, FiguresReport, Name, PriorityReport, by_reason, dropped};
+use crate::{ByReason, FiguresReport, Name, PriorityReport, by_reason, dropped};
 use serde::{Deserialize, Serialize};
 use switch::program::PortSettings;
 use switch::{Consumed, PerReason, PortInspection, Volume};
@@ -9,22 +9,22 @@ use units::Priority;
 /// One port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortReport {
-    /// Its name.
+    /// The name of the port.
     pub name: String,
     /// Rate of its link.
     pub rate_bits_per_second: u64,
     /// Frames that came in.
     #[serde(rename = "in")]
-    pub arrived: Count,
+    pub arrived: Volume,
     /// Data frames that went out.
-    pub out: Count,
-    /// Control frames that the gateway sent.
-    pub control_out: Count,
+    pub out: Volume,
+    /// Frames that the gateway generated: PFC, grants, rate feedback, CNPs, direct INT, peer delay, LLDP.
+    pub control_out: Volume,
     /// Frames that the gateway kept, by kind.
     pub consumed: ByReason,
-    /// Frames from this port that were dropped before they were admitted.
+    /// Frames from this port that were dropped before admission, by reason.
     pub dropped_at_ingress: ByReason,
-    /// Frames for this port that were dropped at its queues.
+    /// Frames for this port that were dropped at its queues, by reason.
     pub dropped_at_egress: ByReason,
     /// An object for each of [`switch::figure::LISTS`], among these keys; null where its owner does not run.
     #[serde(flatten, deserialize_with = "FiguresReport::read")]
@@ -44,9 +44,9 @@ impl PortReport {
         Self {
             name: settings.name.clone(),
             rate_bits_per_second: settings.rate.bits_per_second(),
-            arrived: counters.received.iter().chain(&counters.consumed).copied().sum::<Volume>().into(),
-            out: look.queues.iter().map(|queue| Count::from(queue.counters.transmitted)).sum(),
-            control_out: look.control_sent.into(),
+            arrived: counters.received.iter().chain(&counters.consumed).copied().sum(),
+            out: look.queues.iter().map(|queue| queue.counters.transmitted).sum(),
+            control_out: look.control_sent,
             consumed: by_reason(Consumed::ALL.map(Consumed::name), &counters.consumed),
             dropped_at_ingress: dropped(&at_ingress),
             dropped_at_egress: dropped(&at_egress),
@@ -56,7 +56,7 @@ impl PortReport {
     }
 
     /// Every drop: at `"in"` or at `"out"`, why, and how much.
-    pub fn drops(&self) -> impl Iterator<Item = (&'static str, &Name, Count)> {
+    pub fn drops(&self) -> impl Iterator<Item = (&'static str, &Name, Volume)> {
         let at = |place: &'static str, reasons| {
             let reasons: &ByReason = reasons;
             reasons.iter().map(move |(reason, count)| (place, reason, *count))

@@ -1,15 +1,16 @@
 //! One priority of a port: its group and its queue, and the pauses of either.
 
-use crate::{ByReason, Count, DelayReport, Name, WatchdogQueueReport, dropped};
+use crate::{ByReason, DelayReport, Name, dropped};
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use switch::program::{PortSettings, Threshold};
-use switch::{PauseCause, PortInspection};
+use switch::{PauseCause, PausesReceived, PausesSent, PortInspection, Volume, WatchdogCounters};
 use units::Priority;
 
 /// One priority of a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriorityReport {
-    /// Its number.
+    /// The number of the priority.
     pub priority: u8,
     /// The frames that came in, and the group that held them.
     pub ingress: GroupReport,
@@ -27,16 +28,16 @@ pub struct GroupReport {
     /// Whether it is lossless.
     pub lossless: bool,
     /// Frames that came to be forwarded, dropped ones included.
-    pub received: Count,
+    pub received: Volume,
     /// Copies that flooding made and that are charged to the group: with copies of lossless frames in the first lossy one.
-    pub copies: Count,
+    pub copies: Volume,
     /// Answers of the gateway itself.
-    pub answers: Count,
-    /// Frames that were dropped before they were admitted.
+    pub answers: Volume,
+    /// Frames that were dropped before they were admitted, by reason.
     pub dropped: ByReason,
-    /// The settings of a lossless group.
+    /// The settings of a lossless group; `None` of a lossy one.
     pub limits: Option<LimitsReport>,
-    /// The bytes that it holds, headroom included.
+    /// The bytes of buffer that it holds, headroom included: whole [cells](configuration.md#cells).
     pub occupancy_bytes: u64,
     /// The most reserved and shared bytes that it held.
     pub watermark_bytes: u64,
@@ -62,59 +63,25 @@ pub struct LimitsReport {
 /// PFC frames sent for one priority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PausesSentReport {
-    /// Frames that stopped the sender.
-    pub xoff: u64,
-    /// Frames that kept it stopped.
-    pub refresh: u64,
-    /// Frames that resumed it.
-    pub xon: u64,
-    /// Frames that gave it the pause of a slot, zero included.
-    pub slot: u64,
-    /// Frames that stopped the sender for a time that another scheme chose.
-    #[serde(default)]
-    pub timed: u64,
-    /// How long it was stopped, as the frames said.
+    /// The frames by kind.
+    #[serde(flatten)]
+    pub frames: PausesSent,
+    /// How long the sender was stopped, as the frames said.
     pub paused_ns: u64,
     /// The same by cause.
-    pub paused_by_cause_ns: PausedByCause,
-    /// Why it is stopped at the instant of the look, if it is.
+    pub paused_by_cause_ns: IndexMap<Name, u64>,
+    /// Why it is stopped at the instant of the look; `null` if it is not.
     pub paused_at_end: Option<Name>,
-}
-
-/// Time by [`switch::PauseCause`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PausedByCause {
-    /// The group had reached its threshold.
-    pub threshold: u64,
-    /// The shared pool was full.
-    pub pool_full: u64,
-    /// A slot of Bifrost was not granted entirely.
-    pub slot: u64,
-    /// Memory for received frames ran low.
-    #[serde(default)]
-    pub memory_low: u64,
-    /// P-PFC predicted a full pool.
-    #[serde(default)]
-    pub predicted: u64,
-    /// CaPFC found an egress queue above its warning threshold.
-    #[serde(default)]
-    pub egress_warning: u64,
-    /// A relay passed on a pause that another port had received.
-    #[serde(default)]
-    pub relayed: u64,
-    /// The receive ring was deep, because the core was too slow.
-    #[serde(default)]
-    pub receive_ring: u64,
 }
 
 /// An egress queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueReport {
     /// Frames sent.
-    pub transmitted: Count,
+    pub transmitted: Volume,
     /// Frames that wait.
-    pub queued: Count,
-    /// Frames that were dropped here after they had been admitted.
+    pub queued: Volume,
+    /// Frames that were admitted and dropped here, by reason.
     pub dropped: ByReason,
     /// The most bytes that waited.
     pub watermark_bytes: u64,
@@ -128,16 +95,23 @@ pub struct QueueReport {
     pub watchdog: Option<WatchdogQueueReport>,
 }
 
+/// The findings of the watchdog about a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchdogQueueReport {
+    /// Its counters.
+    #[serde(flatten)]
+    pub counters: WatchdogCounters,
+    /// Whether the queue is stormed.
+    pub stormed: bool,
+}
+
 /// Pauses received for one priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PausesReceivedReport {
-    /// Frames that stopped it, refreshes included.
-    pub xoff: u64,
-    /// Frames that resumed it.
-    pub xon: u64,
-    /// Frames that it does not obey.
-    pub ignored: u64,
-    /// How long it was stopped.
+    /// The frames by kind.
+    #[serde(flatten)]
+    pub frames: PausesReceived,
+    /// How long the queue was stopped.
     pub paused_ns: u64,
 }
 
@@ -145,26 +119,23 @@ impl PriorityReport {
     /// `priority` of the port with `settings`, as `look` found it.
     pub(crate) fn new(settings: &PortSettings, look: &PortInspection, priority: Priority) -> Self {
         let queue = &look.queues[priority.index()];
+        let is_watched = settings.watchdog.is_some() && settings.pfc.obeyed().contains(priority);
         Self {
             priority: priority.number(),
             ingress: GroupReport::new(settings, look, priority),
             pauses_sent: PausesSentReport::new(&look.groups[priority.index()]),
             egress: QueueReport {
-                transmitted: queue.counters.transmitted.into(),
-                queued: queue.waiting.into(),
+                transmitted: queue.counters.transmitted,
+                queued: queue.waiting,
                 dropped: dropped(&queue.dropped),
                 watermark_bytes: queue.watermark.persistent().0,
                 ecn_marked: queue.counters.marked,
                 ecn_already_marked: queue.counters.already_marked,
                 delay: DelayReport::from(&look.delays[priority.index()]),
-                watchdog: WatchdogQueueReport::new(settings, queue, priority),
+                watchdog: is_watched
+                    .then_some(WatchdogQueueReport { counters: queue.watchdog, stormed: queue.stormed }),
             },
-            pauses_received: PausesReceivedReport {
-                xoff: queue.pauses.xoff,
-                xon: queue.pauses.xon,
-                ignored: queue.pauses.ignored,
-                paused_ns: queue.paused_for.0,
-            },
+            pauses_received: PausesReceivedReport { frames: queue.pauses, paused_ns: queue.paused_for.0 },
         }
     }
 }
@@ -174,9 +145,9 @@ impl GroupReport {
         let (counters, group) = (&look.ingress, &look.groups[priority.index()]);
         Self {
             lossless: group.lossless,
-            received: counters.received[priority.index()].into(),
-            copies: counters.copies[priority.index()].into(),
-            answers: counters.answers[priority.index()].into(),
+            received: counters.received[priority.index()],
+            copies: counters.copies[priority.index()],
+            answers: counters.answers[priority.index()],
             dropped: dropped(&counters.dropped[priority.index()]),
             limits: LimitsReport::new(settings, priority),
             occupancy_bytes: group.occupancy.0,
@@ -205,28 +176,17 @@ impl LimitsReport {
 
 impl PausesSentReport {
     fn new(group: &switch::GroupReport) -> Self {
-        let paused_for = |cause: PauseCause| {
-            let place = PauseCause::ALL.iter().position(|other| *other == cause);
-            place.map_or(0, |place| group.paused_for[place].0)
-        };
+        let times = PauseCause::ALL.into_iter().zip(group.paused_for);
         Self {
-            xoff: group.pauses.xoff,
-            refresh: group.pauses.refresh,
-            xon: group.pauses.xon,
-            slot: group.pauses.slot,
-            timed: group.pauses.timed,
+            frames: group.pauses,
             paused_ns: group.paused_for.iter().map(|time| time.0).sum(),
-            paused_by_cause_ns: PausedByCause {
-                threshold: paused_for(PauseCause::Threshold),
-                pool_full: paused_for(PauseCause::PoolFull),
-                slot: paused_for(PauseCause::Slot),
-                memory_low: paused_for(PauseCause::MemoryLow),
-                predicted: paused_for(PauseCause::Predicted),
-                egress_warning: paused_for(PauseCause::EgressWarning),
-                relayed: paused_for(PauseCause::Relayed),
-                receive_ring: paused_for(PauseCause::ReceiveRing),
-            },
+            paused_by_cause_ns: times.map(|(cause, time)| (cause.name().into(), time.0)).collect(),
             paused_at_end: group.paused.map(|cause| cause.name().into()),
         }
+    }
+
+    /// How long the sender was stopped for `cause`, in nanoseconds.
+    pub fn paused_by(&self, cause: PauseCause) -> u64 {
+        self.paused_by_cause_ns.get(cause.name()).copied().unwrap_or(0)
     }
 }

@@ -1,9 +1,8 @@
 //! Queues that are paused for too long, and where their frames came in: the part of a cycle of pauses that one switch knows.
 
-use crate::Count;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use switch::{Ledger, PortInspection, Program, Source, WatchdogChange, WatchdogEvent};
+use switch::{Ledger, PortInspection, Program, Source, Volume, WatchdogChange, WatchdogEvent};
 use units::{Interval, Nanos, PortId, Priority};
 
 /// A queue that a watchdog holds for stormed.
@@ -28,7 +27,7 @@ pub struct SourceReport {
     /// The priority in which they came in.
     pub priority: u8,
     /// Frames that wait.
-    pub waiting: Count,
+    pub waiting: Volume,
     /// Whether the switch pauses the neighbour behind that port at that priority.
     pub pauses_peer: bool,
 }
@@ -44,7 +43,7 @@ impl StalledQueueReport {
         let report = |source: Source| SourceReport {
             port: program.port(source.ingress).name.clone(),
             priority: source.priority.number(),
-            waiting: source.waiting.into(),
+            waiting: source.waiting,
             pauses_peer: pauses_peer(&source),
         };
         let queues = ports.iter().flat_map(|(port, look)| Priority::all().map(move |it| (*port, *look, it)));
@@ -87,7 +86,7 @@ fn stalled_for<'a>(
 mod tests {
     use super::*;
     use switch::program::WatchdogAction;
-    use switch::{Restoration, RestorationCause, Storm, Volume};
+    use switch::{Restoration, RestorationCause, Storm};
     use units::QueueId;
 
     const PORT: PortId = PortId(1);

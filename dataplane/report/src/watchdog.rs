@@ -1,16 +1,13 @@
 //! The findings of the watchdogs.
 
-use crate::{Count, Name};
 use serde::{Deserialize, Serialize};
-use switch::program::{PortSettings, Settings};
-use switch::{WatchdogChange, WatchdogEvent, WatchdogLog};
-use units::Priority;
+use switch::program::Settings;
+use switch::{Restoration, Storm, WatchdogChange, WatchdogEvent, WatchdogLog};
 
 /// The watchdogs of all ports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchdogReport {
-    /// Storms that were detected or have ended, in the order of time: the last
-    /// [`switch::WatchdogLog::CAPACITY`].
+    /// Storms that were detected or have ended, in the order of time: the last 256.
     pub events: Vec<WatchdogEventReport>,
     /// How many there were before those.
     pub discarded_events: u64,
@@ -19,54 +16,23 @@ pub struct WatchdogReport {
 /// A queue was found stormed, or restored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchdogEventReport {
-    /// When.
+    /// When it happened.
     pub at_ns: u64,
     /// The port.
     pub port: String,
     /// The priority.
     pub priority: u8,
     /// The change, and its reason.
-    #[serde(flatten)]
-    pub change: WatchdogChangeReport,
+    #[serde(flatten, with = "Change")]
+    pub change: WatchdogChange,
 }
 
-/// A change of a queue, and its reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
-pub enum WatchdogChangeReport {
-    /// It is stormed from now on.
-    Detected {
-        /// The action of the watchdog.
-        action: Name,
-        /// For how long it had held frames and sent none.
-        stalled_ns: u64,
-        /// The time over which its pauses were measured.
-        measured_ns: u64,
-        /// For how much of that it was paused.
-        paused_ns: u64,
-        /// The frames that waited.
-        waiting: Count,
-    },
-    /// It is not any more.
-    Restored {
-        /// The cause of its end: [`switch::RestorationCause::name`].
-        cause: Name,
-        /// How long ago the last frame came that paused it.
-        quiet_ns: u64,
-        /// How long ago the storm was detected.
-        stormed_ns: u64,
-    },
-}
-
-/// The findings of the watchdog about a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WatchdogQueueReport {
-    /// Storms detected.
-    pub storms: u64,
-    /// Storms that have ended.
-    pub restored: u64,
-    /// Whether it is stormed.
-    pub stormed: bool,
+/// [`WatchdogChange`] in JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "WatchdogChange", tag = "event", rename_all = "snake_case")]
+enum Change {
+    Detected(Storm),
+    Restored(Restoration),
 }
 
 impl WatchdogReport {
@@ -84,43 +50,11 @@ impl WatchdogReport {
             at_ns: event.at.0,
             port: settings.ports[event.port.index()].name.clone(),
             priority: event.priority.number(),
-            change: change(&event.change),
+            change: event.change,
         };
         Self {
             events: found[surplus..].iter().copied().map(event).collect(),
             discarded_events: discarded_events + surplus as u64,
         }
-    }
-}
-
-fn change(change: &WatchdogChange) -> WatchdogChangeReport {
-    match change {
-        WatchdogChange::Detected(storm) => WatchdogChangeReport::Detected {
-            action: storm.action.name().into(),
-            stalled_ns: storm.stalled_for.0,
-            measured_ns: storm.measured_for.0,
-            paused_ns: storm.paused_for.0,
-            waiting: storm.waiting.into(),
-        },
-        WatchdogChange::Restored(restoration) => WatchdogChangeReport::Restored {
-            cause: restoration.cause.name().into(),
-            quiet_ns: restoration.quiet_for.0,
-            stormed_ns: restoration.stormed_for.0,
-        },
-    }
-}
-
-impl WatchdogQueueReport {
-    /// `None` where nobody watches the queue of `priority`.
-    pub(crate) fn new(
-        settings: &PortSettings,
-        queue: &switch::QueueReport,
-        priority: Priority,
-    ) -> Option<Self> {
-        if settings.watchdog.is_none() || !settings.pfc.obeyed().contains(priority) {
-            return None;
-        }
-        let (storms, restored) = (queue.watchdog.storms, queue.watchdog.restored);
-        Some(Self { storms, restored, stormed: queue.stormed })
     }
 }

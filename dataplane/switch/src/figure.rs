@@ -1,8 +1,9 @@
 //! Figures: the counters and levels of each part of the switch on a port, listed once, beside that part.
 //!
-//! A [`FigureList`] gives each figure its key and kind, and reads it from a [`PortInspection`] and the settings of
-//! the port. Reports, metrics, the tables for people and the results of a simulation go through [`LISTS`] and name
-//! no figure of their own. So a figure is a line in the list of its owner, and an owner is a line in [`LISTS`].
+//! A [`FigureList`] gives each figure its key, kind and meaning, and reads it from a [`PortInspection`] and the
+//! settings of the port. Reports, metrics, the tables for people, the results of a simulation and the references in
+//! `docs/` go through [`LISTS`] and name no figure themselves. So a figure is a line in the list of its owner, and an
+//! owner is a line in [`LISTS`].
 //!
 //! A *path* names a figure within its list: its key, with its section and a dot before it where it is in one. For a
 //! figure of [`Kind::Delay`], a dot and `p50_ns`, `p99_ns`, `p999_ns` or `max_ns` after it name a part of it.
@@ -14,13 +15,57 @@ pub use lists::LISTS;
 use crate::histogram::DelayHistogram;
 use crate::program::PortSettings;
 use crate::shard::PortInspection;
-use units::{BitRate, Interval, WireBytes};
+use units::{BitRate, Bytes, Interval, WireBytes};
+
+/// Declares a [`Section`]: its key, then each figure as `kind key = value;` below its meaning. The value reads the
+/// [`Seen`] that the closure's parameter names, and may end early with `?`. After it come the other places of the
+/// figure, as methods of [`Figure`].
+macro_rules! figures {
+    ($name:literal, |$seen:ident| $(
+        #[doc = $about:literal]
+        $kind:ident $key:ident = $value:expr $(, $place:ident($($argument:expr),+))*;
+    )+) => {
+        $crate::figure::Section {
+            name: $name,
+            figures: &[$(
+                $crate::figure::Figure::$kind(stringify!($key), $about, |$seen| Some(($value).into()))
+                    $(.$place($($argument),+))*
+            ),+],
+        }
+    };
+}
+
+/// Declares a [`Metric`] with a sample for each value of a label: its meaning, its name and the label, then each value
+/// with the path of its figure, and of those to subtract.
+macro_rules! metric {
+    (#[doc = $about:literal] $name:literal by $label:literal: $($value:literal: $of:literal $(- $less:literal)*;)+) => {
+        $crate::figure::Metric {
+            name: $name,
+            samples: $crate::figure::Samples::By {
+                label: $label,
+                about: $about.trim_ascii(),
+                samples: &[$(($value, $of, &[$($less),*])),+],
+            },
+        }
+    };
+}
+
+/// Declares a [`Table`]: its title, then each heading with the paths of the figures whose sum stands below it.
+macro_rules! table {
+    ($title:literal: $($heading:literal: $($path:literal),+;)+) => {
+        $crate::figure::Table::new($title, &[$(($heading, &[$($path),+])),+])
+    };
+}
+
+pub(crate) use {figures, metric, table};
 
 /// The figures of one owner.
 #[derive(Debug)]
 pub struct FigureList {
     /// The key of their object in the report of a port; stable.
     pub name: &'static str,
+    /// What the figures are about, as a sentence.
+    pub about: &'static str,
     /// The view of `longspan show` that has the tables.
     pub view: &'static str,
     /// Whether the owner runs on a port with these settings.
@@ -49,6 +94,8 @@ pub struct Section {
 pub struct Figure {
     /// Its key in JSON, which ends with its unit; stable.
     pub key: &'static str,
+    /// Its meaning, as a sentence.
+    pub about: &'static str,
     /// Its kind.
     pub kind: Kind,
     /// Its metric and its column, where it has them to itself.
@@ -80,8 +127,6 @@ pub enum Kind {
 pub struct Shown {
     /// Its metric, without prefix and unit; stable.
     pub metric: &'static str,
-    /// The meaning of the metric, as a sentence.
-    pub help: &'static str,
     /// Its heading in a table.
     pub heading: &'static str,
 }
@@ -118,8 +163,6 @@ pub enum SeriesKind {
 pub struct Metric {
     /// Its name without prefix and unit; stable.
     pub name: &'static str,
-    /// Its meaning, as a sentence.
-    pub help: &'static str,
     /// Its values.
     pub samples: Samples,
 }
@@ -127,10 +170,17 @@ pub struct Metric {
 /// The values of a metric.
 #[derive(Clone, Copy, Debug)]
 pub enum Samples {
-    /// The figure with this path.
+    /// The figure with this path, whose meaning is also that of the metric.
     One(&'static str),
     /// One for each value of a label.
-    By(&'static str, &'static [Sample]),
+    By {
+        /// The name of the label.
+        label: &'static str,
+        /// The meaning of the metric, as a sentence.
+        about: &'static str,
+        /// Its samples.
+        samples: &'static [Sample],
+    },
 }
 
 /// A value of a label, the path of its figure, and the paths of the figures to subtract.
@@ -178,7 +228,41 @@ pub enum Reading<'a> {
     Delay(&'a DelayHistogram),
 }
 
+impl Metric {
+    /// The figure with `path`.
+    pub(crate) const fn one(name: &'static str, path: &'static str) -> Self {
+        Self { name, samples: Samples::One(path) }
+    }
+}
+
+impl Table {
+    /// A table for people, with these columns first.
+    pub(crate) const fn new(
+        title: &'static str,
+        columns: &'static [(&'static str, &'static [&'static str])],
+    ) -> Self {
+        Self { title, in_summary: false, columns }
+    }
+
+    /// The same table, which is also in the summary of a replay.
+    pub(crate) const fn summarized(self) -> Self {
+        Self { in_summary: true, ..self }
+    }
+}
+
 impl FigureList {
+    /// A list without figures, to be filled.
+    pub(crate) const EMPTY: Self = Self {
+        name: "",
+        about: "",
+        view: "ports",
+        runs_on: |_| true,
+        report: &[],
+        now: &[],
+        metrics: &[],
+        tables: &[],
+    };
+
     /// The figure with `path`.
     pub fn figure(&self, path: &str) -> Option<&'static Figure> {
         let (name, key) = path.split_once('.').unwrap_or(("", path));
@@ -212,28 +296,30 @@ impl Section {
 }
 
 impl Figure {
-    const fn new(key: &'static str, kind: Kind, read: Read) -> Self {
-        Self { key, kind, shown: None, of_run: None, sampled: None, plotted: None, read }
+    /// `about` is a doc comment: its line begins with a space.
+    const fn new(key: &'static str, about: &'static str, kind: Kind, read: Read) -> Self {
+        let about = about.trim_ascii();
+        Self { key, about, kind, shown: None, of_run: None, sampled: None, plotted: None, read }
     }
 
     /// A figure that never falls.
-    pub(crate) const fn counter(key: &'static str, read: Read) -> Self {
-        Self::new(key, Kind::Counter, read)
+    pub(crate) const fn counter(key: &'static str, about: &'static str, read: Read) -> Self {
+        Self::new(key, about, Kind::Counter, read)
     }
 
     /// A level, a maximum or a setting.
-    pub(crate) const fn gauge(key: &'static str, read: Read) -> Self {
-        Self::new(key, Kind::Gauge, read)
+    pub(crate) const fn gauge(key: &'static str, about: &'static str, read: Read) -> Self {
+        Self::new(key, about, Kind::Gauge, read)
     }
 
     /// A distribution of durations.
-    pub(crate) const fn delay(key: &'static str, read: Read) -> Self {
-        Self::new(key, Kind::Delay, read)
+    pub(crate) const fn delay(key: &'static str, about: &'static str, read: Read) -> Self {
+        Self::new(key, about, Kind::Delay, read)
     }
 
-    /// The same figure, with a metric and a column of its own.
-    pub(crate) const fn shown(self, metric: &'static str, heading: &'static str, help: &'static str) -> Self {
-        Self { shown: Some(Shown { metric, help, heading }), ..self }
+    /// The same figure, with a metric and a column to itself.
+    pub(crate) const fn shown(self, metric: &'static str, heading: &'static str) -> Self {
+        Self { shown: Some(Shown { metric, heading }), ..self }
     }
 
     /// The same figure, among the results of a simulation under `name`.
@@ -271,34 +357,26 @@ impl Unit {
     }
 }
 
-impl From<u64> for Reading<'_> {
-    fn from(number: u64) -> Self {
-        Self::Number(number)
-    }
+/// Numbers in the unit of their figure; a flag is 1 or 0.
+macro_rules! numbers {
+    ($($type:ty: |$value:ident| $number:expr;)+) => {
+        $(impl From<$type> for Reading<'_> {
+            fn from($value: $type) -> Self {
+                Self::Number($number)
+            }
+        })+
+    };
 }
 
-impl From<u32> for Reading<'_> {
-    fn from(number: u32) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<WireBytes> for Reading<'_> {
-    fn from(bytes: WireBytes) -> Self {
-        Self::Number(bytes.0)
-    }
-}
-
-impl From<Interval> for Reading<'_> {
-    fn from(time: Interval) -> Self {
-        Self::Number(time.0)
-    }
-}
-
-impl From<BitRate> for Reading<'_> {
-    fn from(rate: BitRate) -> Self {
-        Self::Number(rate.bits_per_second())
-    }
+numbers! {
+    u64: |number| number;
+    u32: |number| number.into();
+    usize: |number| number as u64;
+    bool: |flag| flag.into();
+    Bytes: |bytes| bytes.0;
+    WireBytes: |bytes| bytes.0;
+    Interval: |time| time.0;
+    BitRate: |rate| rate.bits_per_second();
 }
 
 impl<'a> From<&'a DelayHistogram> for Reading<'a> {

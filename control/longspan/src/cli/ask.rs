@@ -73,21 +73,7 @@ pub struct Whom {
 
 /// The views of a running gateway.
 fn views() -> impl TypedValueParser<Value = View> {
-    let help = |view| match view {
-        View::Ports => "Traffic, links, devices, workers and buffer pools",
-        View::Queues => "Priority groups and queues: occupancy, watermarks, ECN marks, delays",
-        View::Pfc => "PFC frames and pause times in both directions, and pause storms",
-        View::Flows => "LSCC: advertised and received rates, CNPs, flows",
-        View::Drops => "Dropped frames by reason",
-        View::Neighbours => "Neighbours by LLDP, and what of them does not fit",
-        View::Slots => "Flow control of long links: slots, grants, credits, messages",
-        View::Runtime => "Workers: turns, load, bursts, cycles by frame and stage",
-        View::Roce => "Health of lossless classes: what is wrong, with figures, and what to do next",
-        View::Config => {
-            "The file as loaded last, with every key; not what neighbours, late workers and measured links changed"
-        }
-    };
-    let values = View::ALL.map(|view| PossibleValue::new(view.name()).help(help(view)));
+    let values = View::ALL.map(|view| PossibleValue::new(view.name()).help(view.about()));
     PossibleValuesParser::new(values).try_map(|name| {
         View::ALL.into_iter().find(|view| view.name() == name).ok_or("not the name of a view")
     })

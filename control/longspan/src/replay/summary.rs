@@ -3,7 +3,8 @@
 use super::outputs::Destinations;
 use core::fmt::Write;
 use replay::report::Report;
-use report::{Count, PortReport, PriorityReport};
+use report::{PortReport, PriorityReport};
+use switch::Volume;
 use switch::figure::LISTS;
 use telemetry::table::{Table, bytes, nanos, rate, section, thousands};
 use telemetry::tables::{self, threshold};
@@ -37,7 +38,7 @@ fn heading(report: &Report) -> String {
         page,
         "{} frames, {}; captured over {}, replayed over {}, finished after {}",
         thousands(input.read.frames),
-        bytes(input.read.bytes),
+        bytes(input.read.bytes.0),
         span(input.first_ns, input.last_ns),
         span(report.clock.first_arrival_ns, report.clock.last_arrival_ns),
         span(report.clock.first_arrival_ns, report.clock.end_ns),
@@ -84,15 +85,15 @@ fn write_ports(page: &mut String, report: &Report) {
     ];
     let mut table = Table::new(1, headings);
     for port in &report.ports {
-        let consumed: Count = port.consumed.values().copied().sum();
+        let consumed: Volume = port.consumed.values().copied().sum();
         let dropped: u64 = port.drops().map(|(.., count)| count.frames).sum();
         table.row([
             port.name.clone(),
             rate(port.rate_bits_per_second),
             thousands(port.arrived.frames),
-            bytes(port.arrived.bytes),
+            bytes(port.arrived.bytes.0),
             thousands(port.out.frames),
-            bytes(port.out.bytes),
+            bytes(port.out.bytes.0),
             thousands(port.control_out.frames),
             thousands(consumed.frames),
             thousands(dropped),
@@ -115,9 +116,9 @@ fn write_lossless(page: &mut String, report: &Report) {
         table.row([
             port.name.clone(),
             priority.priority.to_string(),
-            thousands(pauses.xoff),
-            thousands(pauses.refresh),
-            thousands(pauses.xon),
+            thousands(pauses.frames.xoff),
+            thousands(pauses.frames.refresh),
+            thousands(pauses.frames.xon),
             nanos(pauses.paused_ns),
             bytes(group.watermark_bytes),
             threshold(limits),
@@ -166,7 +167,7 @@ fn write_drops(page: &mut String, report: &Report) {
     let mut table = Table::new(3, ["port", "at", "reason", "frames", "bytes"]);
     for port in &report.ports {
         for (place, reason, count) in port.drops() {
-            let (frames, bytes) = (thousands(count.frames), bytes(count.bytes));
+            let (frames, bytes) = (thousands(count.frames), bytes(count.bytes.0));
             table.row([port.name.clone(), place.into(), reason.to_string(), frames, bytes]);
         }
     }
@@ -176,14 +177,14 @@ fn write_drops(page: &mut String, report: &Report) {
 fn write_storms(page: &mut String, report: &Report) {
     let mut table = Table::new(2, ["port", "prio", "storms", "restored", "status"]);
     for (port, priority) in priorities(report) {
-        let Some(watchdog) = priority.egress.watchdog.filter(|watchdog| watchdog.storms > 0) else {
+        let Some(watchdog) = priority.egress.watchdog.filter(|watchdog| watchdog.counters.storms > 0) else {
             continue;
         };
         table.row([
             port.name.clone(),
             priority.priority.to_string(),
-            thousands(watchdog.storms),
-            thousands(watchdog.restored),
+            thousands(watchdog.counters.storms),
+            thousands(watchdog.counters.restored),
             if watchdog.stormed { "stormed".into() } else { "restored".into() },
         ]);
     }
@@ -203,7 +204,7 @@ fn write_verdict(page: &mut String, report: &Report) {
         }
     }
     if queued.frames > 0 {
-        line!(page, "{} frames ({}) are still queued.", thousands(queued.frames), bytes(queued.bytes));
+        line!(page, "{} frames ({}) are still queued.", thousands(queued.frames), bytes(queued.bytes.0));
     }
     for group in &report.ending.paused {
         let held = bytes(group.occupancy_bytes);

@@ -81,7 +81,7 @@ fn class_line(class: PriorityPeriod<'_>, width: usize, theme: Theme) -> Line<'st
         Field::new(0, format!(" priority {}", class.now.priority), Style::new()),
         Field::new(2, held, Style::new()),
         Field::new(1, used, theme.tone(tone)),
-        Field::new(3, format!("queued {}", bytes(class.now.egress.queued.bytes)), Style::new()),
+        Field::new(3, format!("queued {}", bytes(class.now.egress.queued.bytes.0)), Style::new()),
     ];
     fit::fields(fields, width, theme)
 }

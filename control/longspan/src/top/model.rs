@@ -100,8 +100,8 @@ impl Model {
         let rates: Vec<_> = period
             .ports()
             .map(|port| {
-                let arrived = bits(port.per_second(|it| it.port.arrived.bytes));
-                (port.name().to_owned(), (arrived, bits(port.per_second(|it| it.port.out.bytes))))
+                let arrived = bits(port.per_second(|it| it.port.arrived.bytes.0));
+                (port.name().to_owned(), (arrived, bits(port.per_second(|it| it.port.out.bytes.0))))
             })
             .collect();
         for (port, rates) in rates {

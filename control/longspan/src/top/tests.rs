@@ -29,12 +29,12 @@ fn later(mut snapshot: Snapshot) -> Snapshot {
     (snapshot.at_ns, snapshot.uptime_ns) =
         (snapshot.at_ns + 1_000_000_000, snapshot.uptime_ns + 1_000_000_000);
     let [dc0, lh0] = snapshot.ports.as_mut_slice() else { panic!("there are two ports") };
-    dc0.port.arrived.bytes += 110_000_000;
+    dc0.port.arrived.bytes.0 += 110_000_000;
     dc0.port.arrived.frames += 110_000;
     dc0.port.priorities[3].pauses_sent.paused_ns += 250_000_000;
-    lh0.port.out.bytes += 100_000_000;
+    lh0.port.out.bytes.0 += 100_000_000;
     lh0.port.out.frames += 100_000;
-    lh0.port.priorities[3].egress.transmitted.bytes += 100_000_000;
+    lh0.port.priorities[3].egress.transmitted.bytes.0 += 100_000_000;
     lh0.port.priorities[3].egress.ecn_marked += 4_000;
     lh0.device.link_up = true;
     let counts = &mut snapshot.workers[0].runtime.since_start.counts;

@@ -90,8 +90,8 @@ fn link(port: &PortPeriod<'_>) -> Cell {
 fn load(port: &PortPeriod<'_>) -> f64 {
     let wire = |bytes: f64, frames: f64| (bytes + frames * OVERHEAD) * 8.0;
     let arrived =
-        wire(port.per_second(|it| it.port.arrived.bytes), port.per_second(|it| it.port.arrived.frames));
-    let out = wire(port.per_second(|it| it.port.out.bytes), port.per_second(|it| it.port.out.frames));
+        wire(port.per_second(|it| it.port.arrived.bytes.0), port.per_second(|it| it.port.arrived.frames));
+    let out = wire(port.per_second(|it| it.port.out.bytes.0), port.per_second(|it| it.port.out.frames));
     arrived.max(out) / port.now.port.rate_bits_per_second.max(1) as f64
 }
 
@@ -129,8 +129,8 @@ fn of_ports<'a>(ports: impl Iterator<Item = PortPeriod<'a>>) -> Grid {
     let columns: Columns<'_, PortPeriod<'_>> = &[
         ("port", |it| Cell::text(it.name())),
         ("link", link),
-        ("in", |it| Cell::speed(it.per_second(|it| it.port.arrived.bytes))),
-        ("out", |it| Cell::speed(it.per_second(|it| it.port.out.bytes))),
+        ("in", |it| Cell::speed(it.per_second(|it| it.port.arrived.bytes.0))),
+        ("out", |it| Cell::speed(it.per_second(|it| it.port.out.bytes.0))),
         ("load", |it| Cell::share(load(it))),
         ("pausing", |it| Cell::share(pausing(it)).toned(Tone::Warn)),
         ("paused", |it| Cell::share(paused(it)).toned(Tone::Warn)),
@@ -155,9 +155,9 @@ fn queues<'a>(ports: impl Iterator<Item = PortPeriod<'a>>) -> Grid {
             None => Cell::word("lossy", Tone::Dim),
         }),
         ("headroom", |(_, it)| headroom(it)),
-        ("queued", |(_, it)| Cell::bytes(it.now.egress.queued.bytes)),
+        ("queued", |(_, it)| Cell::bytes(it.now.egress.queued.bytes.0)),
         ("mark", |(_, it)| Cell::bytes(it.levels.queue_watermark_bytes)),
-        ("out", |(_, it)| Cell::speed(it.per_second(|it| it.egress.transmitted.bytes))),
+        ("out", |(_, it)| Cell::speed(it.per_second(|it| it.egress.transmitted.bytes.0))),
         ("marks/s", |(_, it)| Cell::per_second(it.per_second(|it| it.egress.ecn_marked))),
         ("delay p99", |(_, it)| Cell::nanos(it.now.egress.delay.p99_ns)),
         ("max", |(_, it)| Cell::nanos(it.now.egress.delay.max_ns)),
@@ -183,19 +183,21 @@ fn pauses<'a>(ports: impl Iterator<Item = PortPeriod<'a>>) -> Grid {
         ("prio", |((_, it), _)| Cell::count(it.now.priority.into()).toned(Tone::Plain)),
         ("pausing", |(_, [pauses, _])| pauses.clone()),
         ("time", |((_, it), _)| Cell::share(it.share(|it| it.pauses_sent.paused_ns)).toned(Tone::Warn)),
-        ("XOFF/s", |((_, it), _)| Cell::per_second(it.per_second(|it| it.pauses_sent.xoff))),
+        ("XOFF/s", |((_, it), _)| Cell::per_second(it.per_second(|it| it.pauses_sent.frames.xoff))),
         ("why", |((_, it), _)| match &it.now.pauses_sent.paused_at_end {
             Some(cause) => Cell::text(cause.replace('_', " ")),
             None => Cell::word("-", Tone::Dim),
         }),
         ("paused", |(_, [_, paused])| paused.clone()),
         ("time", |((_, it), _)| Cell::share(it.share(|it| it.pauses_received.paused_ns)).toned(Tone::Warn)),
-        ("XOFF/s", |((_, it), _)| Cell::per_second(it.per_second(|it| it.pauses_received.xoff))),
+        ("XOFF/s", |((_, it), _)| Cell::per_second(it.per_second(|it| it.pauses_received.frames.xoff))),
         ("storms", |((_, it), _)| {
-            let storms = it.count(|it| it.egress.watchdog.map_or(0, |watchdog| watchdog.storms));
+            let storms = it.count(|it| it.egress.watchdog.map_or(0, |watchdog| watchdog.counters.storms));
             Cell::of(it.now.egress.watchdog.map(|_| storms), Cell::count).toned(Tone::Bad)
         }),
-        ("ignored", |((_, it), _)| Cell::count(it.count(|it| it.pauses_received.ignored)).toned(Tone::Warn)),
+        ("ignored", |((_, it), _)| {
+            Cell::count(it.count(|it| it.pauses_received.frames.ignored)).toned(Tone::Warn)
+        }),
     ];
     let rows = classes(ports).map(|class| {
         let levels = class.1.levels;

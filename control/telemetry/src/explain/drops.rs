@@ -91,7 +91,7 @@ fn condition(reason: &str, priority: PriorityPeriod<'_>) -> Option<String> {
             Some(format!("{now} (watermark {most} since the start)"))
         }
         "queue_threshold" | "egress_pool_full" => {
-            Some(format!("{} wait in the queue now", bytes(priority.now.egress.queued.bytes)))
+            Some(format!("{} wait in the queue now", bytes(priority.now.egress.queued.bytes.0)))
         }
         "pfc_watchdog" => {
             let stormed = priority.now.egress.watchdog?.stormed;

@@ -22,7 +22,8 @@ use crate::show::NoSuchPort;
 use crate::snapshot::{Snapshot, WaitingReport};
 use crate::table::{bytes, count_of, duration, thousands};
 use effect::effect;
-use report::{LimitsReport, PausedByCause};
+use report::LimitsReport;
+use switch::PauseCause;
 
 /// Explains the port called `name` over `period`.
 ///
@@ -85,7 +86,7 @@ fn pauses_peer(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeri
     let text = format!("{reason} for {paused} of {elapsed}{}", by_cause(priority));
     let group = group(period.now, port, priority);
     let mut waiting: Vec<_> = period.now.waiting.iter().filter(|it| came_in(it, port, priority)).collect();
-    waiting.sort_by_key(|it| std::cmp::Reverse(it.waiting.bytes));
+    waiting.sort_by_key(|it| std::cmp::Reverse(it.waiting.bytes.0));
     let mut causes: Vec<_> = group.into_iter().collect();
     causes.extend(waiting.into_iter().map(|it| waits(period, it)));
     causes.extend(relayed(period, port, priority));
@@ -94,18 +95,9 @@ fn pauses_peer(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeri
 
 /// The time that the peer was paused for each cause, if there was any.
 fn by_cause(priority: PriorityPeriod<'_>) -> String {
-    let of =
-        |read: fn(&PausedByCause) -> u64| priority.time_ns(|it| read(&it.pauses_sent.paused_by_cause_ns));
-    let times = [
-        ("threshold", of(|it| it.threshold)),
-        ("pool full", of(|it| it.pool_full)),
-        ("slot", of(|it| it.slot)),
-        ("memory low", of(|it| it.memory_low)),
-        ("predicted", of(|it| it.predicted)),
-        ("egress warning", of(|it| it.egress_warning)),
-        ("relayed", of(|it| it.relayed)),
-        ("receive ring", of(|it| it.receive_ring)),
-    ];
+    let times = PauseCause::ALL.map(|cause| {
+        (cause.name().replace('_', " "), priority.time_ns(|it| it.pauses_sent.paused_by(cause)))
+    });
     let times = times.into_iter().filter(|(_, time_ns)| *time_ns > 0);
     let told: Vec<_> = times.map(|(cause, time_ns)| format!("{cause} {}", duration(time_ns))).collect();
     if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
@@ -113,7 +105,7 @@ fn by_cause(priority: PriorityPeriod<'_>) -> String {
 
 /// The other ports whose peers pause them, if the port passes such pauses on.
 fn relayed(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect> {
-    if priority.count(|it| it.pauses_sent.paused_by_cause_ns.relayed) == 0 {
+    if priority.count(|it| it.pauses_sent.paused_by(PauseCause::Relayed)) == 0 {
         return Vec::new();
     }
     let others = period.ports().filter(|other| other.name() != port.name());
@@ -180,7 +172,7 @@ fn xoff(snapshot: &Snapshot, limits: &LimitsReport) -> u64 {
 fn waits(period: &Period<'_>, row: &WaitingReport) -> Effect {
     let text = format!(
         "{} of its frames ({}) wait in queue {} of {}",
-        bytes(row.waiting.bytes),
+        bytes(row.waiting.bytes.0),
         thousands(row.waiting.frames),
         row.queue,
         row.leaves_by
@@ -199,7 +191,7 @@ fn marks(port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Effect> {
         return None;
     }
     let sent = priority.count(|it| it.egress.transmitted.frames);
-    let queued = priority.now.egress.queued.bytes;
+    let queued = priority.now.egress.queued.bytes.0;
     let level = if queued <= ecn.kmin_bytes {
         "below kmin, so nothing is marked"
     } else if queued <= ecn.kmax_bytes {

@@ -14,7 +14,7 @@ pub fn holding(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeri
     if queued.frames == 0 && paused == 0 && !priority.levels.paused_by_peer {
         return None;
     }
-    let text = format!("{} ({}) wait in its queue", bytes(queued.bytes), count_of(queued.frames, "frame"));
+    let text = format!("{} ({}) wait in its queue", bytes(queued.bytes.0), count_of(queued.frames, "frame"));
     Some(effect("waits", port, Some(priority.now.priority), text, causes(period, port, priority)))
 }
 
@@ -47,7 +47,7 @@ pub fn paused_by_peer(priority: PriorityPeriod<'_>) -> Option<String> {
     let paused_ns = priority.time_ns(|it| it.pauses_received.paused_ns);
     let now = priority.levels.paused_by_peer;
     let reason = if now { "is paused by its peer now," } else { "was paused by its peer" };
-    let frames = thousands(priority.count(|it| it.pauses_received.xoff));
+    let frames = thousands(priority.count(|it| it.pauses_received.frames.xoff));
     (paused_ns > 0 || now).then(|| {
         let (paused, elapsed) = (duration(paused_ns), duration(priority.elapsed_ns()));
         format!("{reason} for {paused} of {elapsed} ({frames} XOFF)")
@@ -56,8 +56,8 @@ pub fn paused_by_peer(priority: PriorityPeriod<'_>) -> Option<String> {
 
 /// How fast the queue and its port send, or did on average where that is no rate of now.
 fn sends(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> String {
-    let own = bits_per_second(priority.per_second(|it| it.egress.transmitted.bytes));
-    let all = bits_per_second(port.per_second(|it| it.port.out.bytes));
+    let own = bits_per_second(priority.per_second(|it| it.egress.transmitted.bytes.0));
+    let all = bits_per_second(port.per_second(|it| it.port.out.bytes.0));
     let full = if is_at_line_rate(port) { ", the rate of its link" } else { "" };
     let is_past = period.is_since_start() || !port.now.device.link_up;
     let (verb, average) = if is_past { ("sent", " on average") } else { ("sends", "") };
@@ -65,7 +65,7 @@ fn sends(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>
 }
 
 fn is_at_line_rate(port: PortPeriod<'_>) -> bool {
-    let all = port.per_second(|it| it.port.out.bytes) * 8.0;
+    let all = port.per_second(|it| it.port.out.bytes.0) * 8.0;
     all > port.now.port.rate_bits_per_second as f64 * LINE_RATE
 }
 

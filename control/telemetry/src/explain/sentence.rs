@@ -36,6 +36,6 @@ pub fn of_queue(priority: PriorityPeriod<'_>, effect: &Effect) -> Option<String>
         "stormed" | "late_worker" => cause.text.clone(),
         _ => return None,
     };
-    let waiting = bytes(queued.bytes);
+    let waiting = bytes(queued.bytes.0);
     Some(format!("{waiting} of {port}'s frames wait at priority {number} because {end}."))
 }

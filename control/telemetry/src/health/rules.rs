@@ -8,6 +8,7 @@ use super::verdict::{Finding, Verdict};
 use crate::explain::CNPS_MISSING;
 use crate::neighbours::NeighbourReport;
 use crate::table::{bytes, count_of, duration, nanos, percent, thousands};
+use switch::PauseCause;
 
 /// A rule.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub struct Rule {
     pub name: &'static str,
     /// The verdict on a class for which it holds.
     pub verdict: Verdict,
+    /// The condition, as a sentence.
+    pub holds_if: &'static str,
     /// Its finding; `None` unless it holds.
     finds: fn(&Class<'_>) -> Option<String>,
     /// Advice on the next step.
@@ -49,159 +52,73 @@ const BROKEN_PROMISES: [&str; 9] = [
     "pfc_watchdog",
 ];
 
-/// All rules, in the order in which they are told.
-pub static RULES: [Rule; 25] = [
-    Rule {
-        name: "drops",
-        verdict: Verdict::Unhealthy,
-        finds: drops,
-        next: "Find the reason in docs/drops.md. For headroom, compare the distance of the port with its link.",
-    },
-    Rule {
-        name: "device_losses",
-        verdict: Verdict::Unhealthy,
-        finds: device_losses,
-        next: "Give the port's core less to do (longspan show runtime), or longer receive rings.",
-    },
-    Rule {
-        name: "link_errors",
-        verdict: Verdict::Unhealthy,
-        finds: link_errors,
-        next: "Check the cable, the optics and the FEC of the link.",
-    },
-    Rule {
-        name: "pause_frames_lost",
-        verdict: Verdict::Unhealthy,
-        finds: pause_frames_lost,
-        next: "Look at the device's link and driver: a pause that is lost costs headroom.",
-    },
-    Rule {
-        name: "peer_ignores_pauses",
-        verdict: Verdict::Unhealthy,
-        finds: peer_ignores_pauses,
-        next: "Turn PFC on for this priority at the peer, or correct the distance if the link is longer.",
-    },
-    Rule {
-        name: "pfc_not_passed",
-        verdict: Verdict::Unhealthy,
-        finds: pfc_not_passed,
-        next: "Turn off flow control in the device, or use a device that passes PFC frames (docs/deployment.md).",
-    },
-    Rule {
-        name: "link_down",
-        verdict: Verdict::Unhealthy,
-        finds: link_down,
-        next: "Bring the link up. Lossless frames for the port wait, and their senders are paused.",
-    },
-    Rule {
-        name: "short_mtu",
-        verdict: Verdict::Unhealthy,
-        finds: short_mtu,
-        next: "Raise the MTU of the device (ip link set IF mtu N), at both ends of the link, or set a smaller mtu of the port.",
-    },
-    Rule {
-        name: "pause_storm",
-        verdict: Verdict::Unhealthy,
-        finds: pause_storm,
-        next: "Find who pauses behind this port: longspan show pfc, longspan explain. A host that hangs is the usual cause.",
-    },
-    Rule {
-        name: "far_end_silent",
-        verdict: Verdict::Unhealthy,
-        finds: far_end_silent,
-        next: "Check that the other end runs the same scheme, and that the link passes its frames (longspan show slots).",
-    },
-    Rule {
-        name: "buffers_low",
-        verdict: Verdict::Unhealthy,
-        finds: buffers_low,
-        next: "Compare the sum that longspan check prints with what the drivers keep (docs/configuration.md, memory).",
-    },
-    Rule {
-        name: "headroom_low",
-        verdict: Verdict::Watch,
-        finds: headroom_low,
-        next: "Raise headroom or distance of the port, or have the delay of the link measured (docs/headroom.md).",
-    },
-    Rule {
-        name: "shared_pool_full",
-        verdict: Verdict::Watch,
-        finds: shared_pool_full,
-        next: "Raise buffer.shared, or lower the XOFF thresholds of the groups that hold it (longspan explain).",
-    },
-    Rule {
-        name: "pauses_received",
-        verdict: Verdict::Watch,
-        finds: pauses_received,
-        next: "The congestion is behind this port: look at the peer, and at its ECN thresholds.",
-    },
-    Rule {
-        name: "pauses_sent",
-        verdict: Verdict::Watch,
-        finds: pauses_sent,
-        next: "See where the frames wait: longspan explain. ECN there should slow the senders down first.",
-    },
-    Rule {
-        name: "pauses_before_ecn",
-        verdict: Verdict::Watch,
-        finds: pauses_before_ecn,
-        next: "Lower kmin and kmax, or raise XOFF, and check that senders set ECT and run DCQCN.",
-    },
-    Rule {
-        name: "xoff_below_kmin",
-        verdict: Verdict::Watch,
-        finds: xoff_below_kmin,
-        next: "Set kmin well below XOFF: else the group pauses before its queue marks a frame.",
-    },
-    Rule {
-        name: "senders_not_told",
-        verdict: Verdict::Watch,
-        finds: senders_not_told,
-        next: "See longspan show flows: senders stay unknown if the gateway saw neither their CM exchange nor their ACKs.",
-    },
-    Rule {
-        name: "flow_table_full",
-        verdict: Verdict::Watch,
-        finds: flow_table_full,
-        next: "Raise the number of flows in the tables of the schemes that notify senders at this port.",
-    },
-    Rule {
-        name: "late_worker",
-        verdict: Verdict::Watch,
-        finds: late_worker,
-        next: "Keep other work off this core (docs/running.md, lateness), or give its ports several cores.",
-    },
-    Rule {
-        name: "link_delay_refused",
-        verdict: Verdict::Watch,
-        finds: link_delay_refused,
-        next: "Check the route of the link. If it is right, correct distance or the bounds of port.link_delay.",
-    },
-    Rule {
-        name: "pfc_turned_off",
-        verdict: Verdict::Watch,
-        finds: pfc_turned_off,
-        next: "Turn PFC on for this priority at the neighbour, or take it out of port.lldp.willing (docs/link-agent.md).",
-    },
-    Rule {
-        name: "neighbour_differs",
-        verdict: Verdict::Watch,
-        finds: neighbour_differs,
-        next: "Correct one end of the link: longspan show neighbours, docs/link-agent.md (mismatches).",
-    },
-    Rule {
-        name: "pauses_ignored",
-        verdict: Verdict::Watch,
-        finds: pauses_ignored,
-        next: "Make the priority lossless here too, or turn PFC off for it at the peer.",
-    },
-    Rule {
-        name: "frames_refused",
-        verdict: Verdict::Watch,
-        finds: frames_refused,
-        next: "Find the reason in docs/drops.md. The frames are not lost to congestion, or were copies of a flooded frame.",
-    },
-];
+/// Declares the rules: what holds, in a line; the function that finds it, which has the name of the rule; the
+/// verdict; and what to do next.
+macro_rules! rules {
+    ($(#[doc = $holds_if:literal] $name:ident: $verdict:ident, $next:literal;)+) => {
+        /// All rules, in the order in which they are told.
+        pub static RULES: &[Rule] = &[$(Rule {
+            name: stringify!($name),
+            verdict: Verdict::$verdict,
+            holds_if: $holds_if.trim_ascii(),
+            finds: $name,
+            next: $next,
+        }),+];
+    };
+}
+
+rules! {
+    /// Lossless frames were dropped: headroom, a pool, a stalled core, a watchdog.
+    drops: Unhealthy, "Find the reason in docs/drops.md. For headroom, compare the distance of the port with its link.";
+    /// The device lost frames before the gateway saw them.
+    device_losses: Unhealthy, "Give the port's core less to do (longspan show runtime), or longer receive rings.";
+    /// Frames arrived broken, or could not be sent.
+    link_errors: Unhealthy, "Check the cable, the optics and the FEC of the link.";
+    /// The device took control frames too late or never.
+    pause_frames_lost: Unhealthy, "Look at the device's link and driver: a pause that is lost costs headroom.";
+    /// More came than the link carries outside of pauses, plus one headroom for each pause; or a full headroom refused more than one headroom for each pause, and no turn was late.
+    peer_ignores_pauses: Unhealthy, "Turn PFC on for this priority at the peer, or correct the distance if the link is longer.";
+    /// The device does not pass PFC frames in one direction.
+    pfc_not_passed: Unhealthy, "Turn off flow control in the device, or use a device that passes PFC frames (docs/deployment.md).";
+    /// The link is down.
+    link_down: Unhealthy, "Bring the link up. Lossless frames for the port wait, and their senders are paused.";
+    /// The device sends shorter packets than [`mtu`](running.md#mtu) promises.
+    short_mtu: Unhealthy, "Raise the MTU of the device (ip link set IF mtu N), at both ends of the link, or set a smaller mtu of the port.";
+    /// The watchdog detected a storm, or the queue is stormed now.
+    pause_storm: Unhealthy, "Find who pauses behind this port: longspan show pfc, longspan explain. A host that hangs is the usual cause.";
+    /// The other end grants no credits, or its grants or LSCC rates stayed away.
+    far_end_silent: Unhealthy, "Check that the other end runs the same scheme, and that the link passes its frames (longspan show slots).";
+    /// 95% of the packet buffers are in use, or low memory paused the peer.
+    buffers_low: Unhealthy, "Compare the sum that longspan check prints with what the drivers keep (docs/configuration.md, memory).";
+    /// The group has used more than three quarters of its headroom.
+    headroom_low: Watch, "Raise headroom or distance of the port, or have the delay of the link measured (docs/headroom.md).";
+    /// A full shared pool paused the peer.
+    shared_pool_full: Watch, "Raise buffer.shared, or lower the XOFF thresholds of the groups that hold it (longspan explain).";
+    /// The peer paused the queue for more than 10% of the time.
+    pauses_received: Watch, "The congestion is behind this port: look at the peer, and at its ECN thresholds.";
+    /// The gateway paused the peer for more than 10% of the time, slots of Bifrost not counted.
+    pauses_sent: Watch, "See where the frames wait: longspan explain. ECN there should slow the senders down first.";
+    /// The gateway paused the peer, and no queue of another port marked a frame, although one is set to.
+    pauses_before_ecn: Watch, "Lower kmin and kmax, or raise XOFF, and check that senders set ECT and run DCQCN.";
+    /// A static XOFF is not above the lowest kmin of the other ports.
+    xoff_below_kmin: Watch, "Set kmin well below XOFF: else the group pauses before its queue marks a frame.";
+    /// A notification had no known sender.
+    senders_not_told: Watch, "See longspan show flows: senders stay unknown if the gateway saw neither their CM exchange nor their ACKs.";
+    /// The table of flows is full, or gave up flows for others.
+    flow_table_full: Watch, "Raise the number of flows in the tables of the schemes that notify senders at this port.";
+    /// Turns took longer than the buffer covers.
+    late_worker: Watch, "Keep other work off this core (docs/running.md, lateness), or give its ports several cores.";
+    /// A measured delay was outside the bounds.
+    link_delay_refused: Watch, "Check the route of the link. If it is right, correct distance or the bounds of port.link_delay.";
+    /// A [neighbour](link-agent.md#negotiation) turned off PFC for a priority that is lossless by the file.
+    pfc_turned_off: Watch, "Turn PFC on for this priority at the neighbour, or take it out of port.lldp.willing (docs/link-agent.md).";
+    /// There is a [mismatch](link-agent.md#mismatches) with the other end of the link.
+    neighbour_differs: Watch, "Correct one end of the link: longspan show neighbours, docs/link-agent.md (mismatches).";
+    /// The peer pauses a priority that the port does not obey.
+    pauses_ignored: Watch, "Make the priority lossless here too, or turn PFC off for it at the peer.";
+    /// Frames of the class were dropped for what they are, such as `runt`, or as copies of a flooded frame.
+    frames_refused: Watch, "Find the reason in docs/drops.md. The frames are not lost to congestion, or were copies of a flooded frame.";
+}
 
 fn drops(class: &Class<'_>) -> Option<String> {
     let dropped = dropped(class, |reason| BROKEN_PROMISES.contains(&reason))?;
@@ -255,7 +172,7 @@ fn peer_ignores_pauses(class: &Class<'_>) -> Option<String> {
         return None;
     }
     // Bytes that a scheme granted earlier may be under way for a round trip.
-    if class.priority.count(|it| it.pauses_sent.timed + it.pauses_sent.slot) > 0 {
+    if class.priority.count(|it| it.pauses_sent.frames.timed + it.pauses_sent.frames.slot) > 0 {
         return None;
     }
     came_while_paused(class).or_else(|| dropped_while_paused(class))
@@ -269,7 +186,7 @@ fn came_while_paused(class: &Class<'_>) -> Option<String> {
     let rate = class.port.now.port.rate_bits_per_second;
     let open_bytes = rate as f64 / 8e9 * open_ns as f64;
     let allowed = open_bytes + headrooms(class);
-    let came = sent.count(|it| it.ingress.received.bytes);
+    let came = sent.count(|it| it.ingress.received.bytes.0);
     (paused_ns > 0 && came as f64 > allowed).then(|| {
         format!(
             "The peer sent {} although it was paused for {} of {}: at most {} could come if it obeyed.",
@@ -288,7 +205,7 @@ fn dropped_while_paused(class: &Class<'_>) -> Option<String> {
     let drops = class.priority.drops();
     let beyond = drops.iter().find(|it| it.reason == "headroom_exceeded")?;
     (!is_late && beyond.bytes as f64 > headrooms(class)).then(|| {
-        let pauses = class.priority.count(|it| it.pauses_sent.xoff);
+        let pauses = class.priority.count(|it| it.pauses_sent.frames.xoff);
         format!(
             "{} came on top of {} headroom in {}: a peer that obeys sends no more than that in each on a link of this distance.",
             bytes(beyond.bytes),
@@ -300,7 +217,7 @@ fn dropped_while_paused(class: &Class<'_>) -> Option<String> {
 
 /// One headroom for each pause that began in the time or lasted at its start.
 fn headrooms(class: &Class<'_>) -> f64 {
-    let pauses = class.priority.count(|it| it.pauses_sent.xoff);
+    let pauses = class.priority.count(|it| it.pauses_sent.frames.xoff);
     class.headroom_size() as f64 * (pauses + 1) as f64
 }
 
@@ -327,13 +244,13 @@ fn pfc_not_passed(class: &Class<'_>) -> Option<String> {
 
 fn link_down(class: &Class<'_>) -> Option<String> {
     (!class.port.now.device.link_up).then(|| {
-        let waiting = class.priority.now.egress.queued.bytes;
+        let waiting = class.priority.now.egress.queued.bytes.0;
         format!("The link is down, and {} wait for it.", bytes(waiting))
     })
 }
 
 fn pause_storm(class: &Class<'_>) -> Option<String> {
-    let storms = class.priority.count(|it| it.egress.watchdog.map_or(0, |watchdog| watchdog.storms));
+    let storms = class.priority.count(|it| it.egress.watchdog.map_or(0, |watchdog| watchdog.counters.storms));
     let stormed = class.priority.now.egress.watchdog.is_some_and(|watchdog| watchdog.stormed);
     (storms > 0 || stormed).then(|| {
         let now = if stormed { "the queue is stormed now" } else { "none lasts" };
@@ -360,7 +277,7 @@ fn far_end_silent(class: &Class<'_>) -> Option<String> {
 
 fn buffers_low(class: &Class<'_>) -> Option<String> {
     let memory = class.gateway.now.memory;
-    let paused_ns = class.priority.count(|it| it.pauses_sent.paused_by_cause_ns.memory_low);
+    let paused_ns = class.priority.count(|it| it.pauses_sent.paused_by(PauseCause::MemoryLow));
     let is_low = memory.mbufs > 0 && memory.mbufs_in_use as f64 > memory.mbufs as f64 * BUFFERS_USED;
     (is_low || paused_ns > 0).then(|| {
         format!(
@@ -382,7 +299,7 @@ fn headroom_low(class: &Class<'_>) -> Option<String> {
 }
 
 fn shared_pool_full(class: &Class<'_>) -> Option<String> {
-    let paused_ns = class.priority.count(|it| it.pauses_sent.paused_by_cause_ns.pool_full);
+    let paused_ns = class.priority.count(|it| it.pauses_sent.paused_by(PauseCause::PoolFull));
     let pool = class.gateway.now.pools.shared;
     (paused_ns > 0).then(|| {
         let (held, size) = (bytes(pool.held_bytes), bytes(pool.size_bytes));
@@ -392,7 +309,7 @@ fn shared_pool_full(class: &Class<'_>) -> Option<String> {
 
 fn pauses_received(class: &Class<'_>) -> Option<String> {
     let share = class.priority.share(|it| it.pauses_received.paused_ns);
-    let waiting = class.priority.now.egress.queued.bytes;
+    let waiting = class.priority.now.egress.queued.bytes.0;
     (share > MUCH_PAUSED).then(|| {
         let paused = percent(share);
         format!("The peer paused the queue for {paused} of the time; {} wait in it.", bytes(waiting))
@@ -402,7 +319,7 @@ fn pauses_received(class: &Class<'_>) -> Option<String> {
 /// Pauses of a slot are how Bifrost works, whether or not anything is congested.
 fn pauses_sent(class: &Class<'_>) -> Option<String> {
     let sent = |it: &report::PriorityReport| {
-        it.pauses_sent.paused_ns.saturating_sub(it.pauses_sent.paused_by_cause_ns.slot)
+        it.pauses_sent.paused_ns.saturating_sub(it.pauses_sent.paused_by(PauseCause::Slot))
     };
     let share = class.priority.share(sent);
     (share > MUCH_PAUSED).then(|| {
@@ -412,7 +329,7 @@ fn pauses_sent(class: &Class<'_>) -> Option<String> {
 }
 
 fn pauses_before_ecn(class: &Class<'_>) -> Option<String> {
-    let pauses = class.priority.count(|it| it.pauses_sent.xoff);
+    let pauses = class.priority.count(|it| it.pauses_sent.frames.xoff);
     let mut marking = class.elsewhere().filter(|(_, it)| it.levels.ecn.is_some()).peekable();
     marking.peek()?;
     let marked: u64 =
@@ -493,7 +410,7 @@ fn neighbour_differs(class: &Class<'_>) -> Option<String> {
 }
 
 fn pauses_ignored(class: &Class<'_>) -> Option<String> {
-    let ignored = class.priority.count(|it| it.pauses_received.ignored);
+    let ignored = class.priority.count(|it| it.pauses_received.frames.ignored);
     (ignored > 0).then(|| {
         format!("Pauses received for a priority that the port does not obey: {}.", thousands(ignored))
     })

@@ -6,8 +6,8 @@ use super::samples::Sample;
 use super::samples::Value::{Info, Number};
 use crate::neighbours::NegotiatedReport;
 use crate::snapshot::WirePortReport;
-use report::{ByReason, Count};
-use switch::{Consumed, DropReason};
+use report::ByReason;
+use switch::{Consumed, DropReason, Volume};
 
 metrics! {
     /// Metrics of ports.
@@ -22,7 +22,7 @@ metrics! {
         Counter "port_frames": "Frames received, and data frames sent.",
             each_port_by("direction", |at| volumes(at, |count| count.frames));
         Counter "port" in Bytes: "Bytes of frames received and of data frames sent, without FCS.",
-            each_port_by("direction", |at| volumes(at, |count| count.bytes));
+            each_port_by("direction", |at| volumes(at, |count| count.bytes.0));
         Counter "control_frames":
             "Control frames that the gateway generated and sent: PFC, grants, rate feedback, CNPs, direct INT, peer delay, LLDP.",
             each_port(|at| Some(Number(at.port.control_out.frames)));
@@ -90,7 +90,7 @@ metrics! {
     }
 }
 
-fn volumes(at: &WirePortReport, read: fn(Count) -> u64) -> Option<[Part; 2]> {
+fn volumes(at: &WirePortReport, read: fn(Volume) -> u64) -> Option<[Part; 2]> {
     Some([("receive", read(at.port.arrived)), ("transmit", read(at.port.out))])
 }
 

@@ -1,10 +1,9 @@
 //! Metrics and how they are declared.
 
-use super::kind::Kind;
 use super::samples::{Sample, encode};
 use crate::snapshot::Snapshot;
 use prometheus_client::encoding::DescriptorEncoder;
-use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::MetricType as Kind;
 use prometheus_client::registry;
 use switch::figure::Unit;
 
@@ -37,14 +36,9 @@ impl Metric {
         let suffix = match self.kind {
             Kind::Counter => "_total",
             Kind::Info => "_info",
-            Kind::Gauge | Kind::Histogram => "",
+            Kind::Gauge | Kind::Histogram | Kind::Unknown => "",
         };
         self.family() + suffix
-    }
-
-    /// How it behaves.
-    pub fn kind(&self) -> Kind {
-        self.kind
     }
 
     fn unit(&self) -> Option<registry::Unit> {
@@ -65,14 +59,8 @@ impl Metric {
         if samples.is_empty() {
             return Ok(());
         }
-        let kind = match self.kind {
-            Kind::Counter => MetricType::Counter,
-            Kind::Gauge => MetricType::Gauge,
-            Kind::Histogram => MetricType::Histogram,
-            Kind::Info => MetricType::Info,
-        };
         let unit = self.unit();
-        let mut family = encoder.encode_descriptor(self.name, self.help, unit.as_ref(), kind)?;
+        let mut family = encoder.encode_descriptor(self.name, self.help, unit.as_ref(), self.kind)?;
         encode(&samples, self.kind, self.unit, &mut family)
     }
 }
@@ -87,7 +75,7 @@ macro_rules! metrics {
     }) => {
         $(#[doc = $about])+
         pub fn $function() -> Vec<crate::metrics::metric::Metric> {
-            use crate::metrics::kind::Kind;
+            use prometheus_client::metrics::MetricType as Kind;
             use crate::metrics::metric::{Metric, metrics};
             vec![$(Metric { kind: Kind::$kind, name: $name, unit: metrics!(@unit $($unit)?), help: $help, read: $read }),+]
         }

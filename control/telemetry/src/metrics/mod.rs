@@ -3,14 +3,12 @@
 
 mod device;
 mod gateway;
-mod kind;
 mod listed;
 mod metric;
 mod priority;
 mod readers;
 mod samples;
 
-pub use kind::Kind;
 pub use metric::Metric;
 
 use crate::show::View;

@@ -5,6 +5,7 @@ use super::readers::{by, each_direction, each_priority, each_priority_with};
 use super::samples::Sample;
 use super::samples::Value::{Delay, Number};
 use report::PriorityReport;
+use switch::PauseCause;
 
 metrics! {
     /// Metrics of the priorities of each port.
@@ -12,7 +13,7 @@ metrics! {
         Counter "priority_frames": "Frames received for forwarding, and frames sent.",
             each_direction(|at, _| [at.ingress.received.frames, at.egress.transmitted.frames]);
         Counter "priority" in Bytes: "Bytes of frames received for forwarding and of frames sent, without FCS.",
-            each_direction(|at, _| [at.ingress.received.bytes, at.egress.transmitted.bytes]);
+            each_direction(|at, _| [at.ingress.received.bytes.0, at.egress.transmitted.bytes.0]);
         Counter "priority_dropped_frames": "Dropped frames by priority and reason; only reasons that occurred.",
             each_priority_with(|at, _| drops(at));
         Gauge "priority_group" in Bytes: "Occupancy of the priority group, headroom included.",
@@ -27,7 +28,7 @@ metrics! {
         Gauge "headroom_size" in Bytes: "Headroom available to a lossless priority group.",
             each_priority(|at, _| Some(Number(at.ingress.limits.as_ref()?.headroom_bytes)));
         Gauge "queue" in Bytes: "Bytes waiting in the egress queue.",
-            each_priority(|at, _| Some(Number(at.egress.queued.bytes)));
+            each_priority(|at, _| Some(Number(at.egress.queued.bytes.0)));
         Gauge "queue_watermark" in Bytes: "Most bytes that have waited in the egress queue.",
             each_priority(|at, _| Some(Number(at.egress.watermark_bytes)));
         Histogram "queue_delay" in Nanos: "Time that frames waited in the egress queue.",
@@ -46,11 +47,11 @@ metrics! {
             "Whether the peer pauses the queue (receive) or the gateway pauses the peer (transmit), 1 or 0.",
             each_direction(|_, now| [now.paused_by_peer.into(), now.pauses_peer.into()]);
         Counter "pfc_storms": "Pause storms that the watchdog has detected on the queue.",
-            each_priority(|at, _| Some(Number(at.egress.watchdog.as_ref()?.storms)));
+            each_priority(|at, _| Some(Number(at.egress.watchdog?.counters.storms)));
         Counter "pfc_storms_restored": "Pause storms that have ended.",
-            each_priority(|at, _| Some(Number(at.egress.watchdog.as_ref()?.restored)));
+            each_priority(|at, _| Some(Number(at.egress.watchdog?.counters.restored)));
         Gauge "pfc_stormed": "Whether a pause storm is in progress on the queue, 1 or 0.",
-            each_priority(|at, _| Some(Number(at.egress.watchdog.as_ref()?.stormed.into())));
+            each_priority(|at, _| Some(Number(at.egress.watchdog?.stormed.into())));
     }
 }
 
@@ -66,7 +67,7 @@ fn drops(at: &PriorityReport) -> Vec<Sample<'_>> {
 }
 
 fn pfc_frames(at: &PriorityReport) -> Vec<Sample<'_>> {
-    let (received, sent) = (&at.pauses_received, &at.pauses_sent);
+    let (received, sent) = (at.pauses_received.frames, at.pauses_sent.frames);
     let frames = [
         ("receive", "xoff", received.xoff),
         ("receive", "xon", received.xon),
@@ -84,16 +85,6 @@ fn pfc_frames(at: &PriorityReport) -> Vec<Sample<'_>> {
 }
 
 fn pause_causes(at: &PriorityReport) -> Vec<Sample<'_>> {
-    let times = &at.pauses_sent.paused_by_cause_ns;
-    let causes = at.ingress.lossless.then_some([
-        ("threshold", times.threshold),
-        ("pool_full", times.pool_full),
-        ("slot", times.slot),
-        ("memory_low", times.memory_low),
-        ("predicted", times.predicted),
-        ("egress_warning", times.egress_warning),
-        ("relayed", times.relayed),
-        ("receive_ring", times.receive_ring),
-    ]);
-    by("cause", causes.into_iter().flatten())
+    let causes = PauseCause::ALL.map(|cause| (cause.name(), at.pauses_sent.paused_by(cause)));
+    by("cause", at.ingress.lossless.then_some(causes).into_iter().flatten())
 }

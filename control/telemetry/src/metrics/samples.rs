@@ -1,7 +1,7 @@
 //! Samples of a metric, and how they are encoded.
 
-use super::kind::Kind;
 use prometheus_client::encoding::{EncodeCounterValue, EncodeGaugeValue, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType as Kind;
 use report::DelayReport;
 use std::borrow::Cow;
 use switch::figure::Unit;
@@ -73,7 +73,7 @@ fn encode_number<N: EncodeCounterValue + EncodeGaugeValue>(
     number: N,
     sample: &mut MetricEncoder<'_>,
 ) -> core::fmt::Result {
-    if kind == Kind::Counter {
+    if matches!(kind, Kind::Counter) {
         sample.encode_counter::<NoLabelSet, _, f64>(&number, None)
     } else {
         sample.encode_gauge(&number)

@@ -22,7 +22,7 @@ fn write_switch(page: &mut String, shown: &Shown<'_>) {
                     place.into(),
                     reason.to_string(),
                     thousands(count.frames),
-                    bytes(count.bytes),
+                    bytes(count.bytes.0),
                 ]);
             }
         }

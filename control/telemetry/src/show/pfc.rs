@@ -4,9 +4,10 @@ use super::shown::{Shown, View, write_listed, yes_or_no};
 use crate::snapshot::CoveredDelayReport;
 use crate::table::{Columns, Table, bytes, duration, nanos, section, thousands};
 use report::{
-    PausesReceivedReport, PausesSentReport, SourceReport, StalledQueueReport, WatchdogChangeReport,
-    WatchdogEventReport, WatchdogQueueReport,
+    PausesReceivedReport, PausesSentReport, SourceReport, StalledQueueReport, WatchdogEventReport,
+    WatchdogQueueReport,
 };
+use switch::{PauseCause, PausesReceived, WatchdogChange};
 
 /// How many events of the watchdogs are shown.
 const EVENTS_SHOWN: usize = 16;
@@ -26,16 +27,16 @@ pub fn write(page: &mut String, shown: &Shown<'_>) {
 
 fn write_sent(page: &mut String, shown: &Shown<'_>) {
     let columns: Columns<'_, (&PausesSentReport, bool)> = &[
-        ("XOFF", |(pauses, _)| thousands(pauses.xoff)),
-        ("refresh", |(pauses, _)| thousands(pauses.refresh)),
-        ("XON", |(pauses, _)| thousands(pauses.xon)),
-        ("slot", |(pauses, _)| thousands(pauses.slot)),
-        ("timed", |(pauses, _)| thousands(pauses.timed)),
+        ("XOFF", |(pauses, _)| thousands(pauses.frames.xoff)),
+        ("refresh", |(pauses, _)| thousands(pauses.frames.refresh)),
+        ("XON", |(pauses, _)| thousands(pauses.frames.xon)),
+        ("slot", |(pauses, _)| thousands(pauses.frames.slot)),
+        ("timed", |(pauses, _)| thousands(pauses.frames.timed)),
         ("paused for", |(pauses, _)| nanos(pauses.paused_ns)),
-        ("threshold", |(pauses, _)| nanos(pauses.paused_by_cause_ns.threshold)),
-        ("pool", |(pauses, _)| nanos(pauses.paused_by_cause_ns.pool_full)),
-        ("memory", |(pauses, _)| nanos(pauses.paused_by_cause_ns.memory_low)),
-        ("ring", |(pauses, _)| nanos(pauses.paused_by_cause_ns.receive_ring)),
+        ("threshold", |(pauses, _)| nanos(pauses.paused_by(PauseCause::Threshold))),
+        ("pool", |(pauses, _)| nanos(pauses.paused_by(PauseCause::PoolFull))),
+        ("memory", |(pauses, _)| nanos(pauses.paused_by(PauseCause::MemoryLow))),
+        ("ring", |(pauses, _)| nanos(pauses.paused_by(PauseCause::ReceiveRing))),
         ("now", |(_, pauses_peer)| yes_or_no(*pauses_peer)),
     ];
     let title = "PFC SENT: how often and for how long the gateway paused the peer";
@@ -63,24 +64,25 @@ fn write_covered_delays(page: &mut String, shown: &Shown<'_>) {
 
 fn write_received(page: &mut String, shown: &Shown<'_>) {
     let columns: Columns<'_, (&PausesReceivedReport, bool)> = &[
-        ("XOFF", |(pauses, _)| thousands(pauses.xoff)),
-        ("XON", |(pauses, _)| thousands(pauses.xon)),
-        ("ignored", |(pauses, _)| thousands(pauses.ignored)),
+        ("XOFF", |(pauses, _)| thousands(pauses.frames.xoff)),
+        ("XON", |(pauses, _)| thousands(pauses.frames.xon)),
+        ("ignored", |(pauses, _)| thousands(pauses.frames.ignored)),
         ("paused for", |(pauses, _)| nanos(pauses.paused_ns)),
         ("now", |(_, paused_by_peer)| yes_or_no(*paused_by_peer)),
     ];
     let title = "PFC RECEIVED: how often and for how long the peer paused a queue";
     shown.write_priorities(page, title, "prio", columns, |priority, now| {
         let pauses = &priority.pauses_received;
-        let any = pauses.xoff + pauses.xon + pauses.ignored > 0;
+        let PausesReceived { xoff, xon, ignored } = pauses.frames;
+        let any = xoff + xon + ignored > 0;
         any.then_some((pauses, now.paused_by_peer))
     });
 }
 
 fn write_storms(page: &mut String, shown: &Shown<'_>) {
     let columns: Columns<'_, &WatchdogQueueReport> = &[
-        ("detected", |it| thousands(it.storms)),
-        ("restored", |it| thousands(it.restored)),
+        ("detected", |it| thousands(it.counters.storms)),
+        ("restored", |it| thousands(it.counters.restored)),
         ("status", |it| if it.stormed { "stormed".into() } else { "operational".into() }),
     ];
     let title = "PFC WATCHDOG: pause storms by queue";
@@ -94,7 +96,7 @@ fn write_stalled(page: &mut String, shown: &Shown<'_>) {
         ("came in", |(_, source)| source.port.clone()),
         ("as prio", |(_, source)| source.priority.to_string()),
         ("sent none for", |(queue, _)| queue.stalled_ns.map(nanos).unwrap_or_default()),
-        ("waiting", |(_, source)| bytes(source.waiting.bytes)),
+        ("waiting", |(_, source)| bytes(source.waiting.bytes.0)),
         ("frames", |(_, source)| thousands(source.waiting.frames)),
         ("paused there", |(_, source)| yes_or_no(source.pauses_peer)),
     ];
@@ -111,16 +113,16 @@ fn write_events(page: &mut String, shown: &Shown<'_>) {
         ("port", |(_, event)| event.port.clone()),
         ("prio", |(_, event)| event.priority.to_string()),
         ("event", |(_, event)| match event.change {
-            WatchdogChangeReport::Detected { .. } => "detected".into(),
-            WatchdogChangeReport::Restored { .. } => "restored".into(),
+            WatchdogChange::Detected(_) => "detected".into(),
+            WatchdogChange::Restored(_) => "restored".into(),
         }),
-        ("action or cause", |(_, event)| match &event.change {
-            WatchdogChangeReport::Detected { action: by, .. }
-            | WatchdogChangeReport::Restored { cause: by, .. } => by.to_string(),
+        ("action or cause", |(_, event)| match event.change {
+            WatchdogChange::Detected(storm) => storm.action.name().into(),
+            WatchdogChange::Restored(end) => end.cause.name().into(),
         }),
         ("queued frames", |(_, event)| match event.change {
-            WatchdogChangeReport::Detected { waiting, .. } => thousands(waiting.frames),
-            WatchdogChangeReport::Restored { .. } => String::new(),
+            WatchdogChange::Detected(storm) => thousands(storm.waiting.frames),
+            WatchdogChange::Restored(_) => String::new(),
         }),
     ];
     let is_shown = |event: &&WatchdogEventReport| shown.ports.iter().any(|it| it.port.name == event.port);

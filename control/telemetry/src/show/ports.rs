@@ -44,9 +44,9 @@ fn write_traffic(page: &mut String, shown: &Shown<'_>) {
         ("link", |it| if it.device.link_up { "up".into() } else { "down".into() }),
         ("rate", |it| rate(it.port.rate_bits_per_second)),
         ("in frames", |it| thousands(it.port.arrived.frames)),
-        ("in bytes", |it| bytes(it.port.arrived.bytes)),
+        ("in bytes", |it| bytes(it.port.arrived.bytes.0)),
         ("out frames", |it| thousands(it.port.out.frames)),
-        ("out bytes", |it| bytes(it.port.out.bytes)),
+        ("out bytes", |it| bytes(it.port.out.bytes.0)),
         ("control", |it| thousands(it.port.control_out.frames)),
         ("dropped", |it| thousands(it.port.drops().map(|(.., count)| count.frames).sum())),
     ];

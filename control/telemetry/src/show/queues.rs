@@ -52,8 +52,8 @@ fn write_headroom(page: &mut String, shown: &Shown<'_>) {
 fn write_queues(page: &mut String, shown: &Shown<'_>) {
     let columns: Columns<'_, (&QueueReport, &LevelsReport)> = &[
         ("frames out", |(queue, _)| thousands(queue.transmitted.frames)),
-        ("bytes out", |(queue, _)| bytes(queue.transmitted.bytes)),
-        ("queued", |(queue, _)| bytes(queue.queued.bytes)),
+        ("bytes out", |(queue, _)| bytes(queue.transmitted.bytes.0)),
+        ("queued", |(queue, _)| bytes(queue.queued.bytes.0)),
         ("watermark", |(_, now)| bytes(now.queue_watermark_bytes)),
         ("persistent", |(queue, _)| bytes(queue.watermark_bytes)),
         ("ECN marked", |(queue, _)| thousands(queue.ecn_marked)),

@@ -7,61 +7,57 @@ use report::PriorityReport;
 use switch::figure::LISTS;
 use thiserror::Error;
 
-/// A view of `longspan show`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
-    /// Ports, devices, workers, pools.
-    Ports,
-    /// Priority groups and egress queues.
-    Queues,
-    /// Pauses sent and received, and storms.
-    Pfc,
-    /// LSCC: rates, notifications, flows.
-    Flows,
-    /// Where frames were dropped, and why.
-    Drops,
-    /// Bifrost, BifrostX and credits: slots, grants and messages.
-    Slots,
-    /// Neighbours, and what of them does not fit.
-    Neighbours,
-    /// Run-time profiles of the workers.
-    Runtime,
-    /// The health of the lossless classes.
-    Roce,
-    /// The file as it was loaded last, with every key.
-    Config,
+/// Declares the views once: their meaning and their names.
+macro_rules! views {
+    ($(#[doc = $about:literal] $view:ident = $name:literal;)+) => {
+        /// A view of `longspan show`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum View {
+            $(#[doc = $about] $view,)+
+        }
+
+        impl View {
+            /// All views.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$view),+];
+
+            /// The name on the command line. It is stable.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$view => $name,)+
+                }
+            }
+
+            /// What it shows, in a line.
+            pub const fn about(self) -> &'static str {
+                match self {
+                    $(Self::$view => $about.trim_ascii(),)+
+                }
+            }
+        }
+    };
 }
 
-impl View {
-    /// All views.
-    pub const ALL: [Self; 10] = [
-        Self::Ports,
-        Self::Queues,
-        Self::Pfc,
-        Self::Flows,
-        Self::Drops,
-        Self::Slots,
-        Self::Neighbours,
-        Self::Runtime,
-        Self::Roce,
-        Self::Config,
-    ];
-
-    /// The name on the command line. It is stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ports => "ports",
-            Self::Queues => "queues",
-            Self::Pfc => "pfc",
-            Self::Flows => "flows",
-            Self::Drops => "drops",
-            Self::Slots => "slots",
-            Self::Neighbours => "neighbours",
-            Self::Runtime => "runtime",
-            Self::Roce => "roce",
-            Self::Config => "config",
-        }
-    }
+views! {
+    /// Traffic, links, devices, workers and buffer pools
+    Ports = "ports";
+    /// Priority groups and queues: occupancy, watermarks, ECN marks, delays
+    Queues = "queues";
+    /// PFC frames and pause times in both directions, and pause storms
+    Pfc = "pfc";
+    /// LSCC: advertised and received rates, CNPs, flows
+    Flows = "flows";
+    /// Dropped frames by reason
+    Drops = "drops";
+    /// Flow control of long links: slots, grants, credits, messages
+    Slots = "slots";
+    /// Neighbours by LLDP, and what of them does not fit
+    Neighbours = "neighbours";
+    /// Workers: turns, load, bursts, cycles by frame and stage
+    Runtime = "runtime";
+    /// Health of lossless classes: what is wrong, with figures, and what to do next
+    Roce = "roce";
+    /// The file as loaded last, with every key; not what neighbours, late workers and measured links changed
+    Config = "config";
 }
 
 /// The gateway has no port of the requested name.

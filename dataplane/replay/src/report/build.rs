@@ -8,8 +8,8 @@ use crate::capture::CaptureSink;
 use crate::gateway::{Ending, Gateway};
 use crate::input::Unassigned;
 use crate::played::Played;
-use report::{Count, PoolsReport, PortReport, WatchdogReport};
-use switch::PortInspection;
+use report::{PoolsReport, PortReport, WatchdogReport};
+use switch::{PortInspection, Volume};
 use units::{Nanos, PortId, Priority};
 
 impl Report {
@@ -28,7 +28,7 @@ impl Report {
             program: ProgramReport { name: name.into(), seed: settings.seed },
             input: InputReport {
                 complete: played.error.is_none() && !played.interrupted,
-                read: played.volume.into(),
+                read: played.volume,
                 first_ns,
                 last_ns,
                 clamped_timestamps,
@@ -53,14 +53,13 @@ fn bounds(instants: Option<(Nanos, Nanos)>) -> [Option<u64>; 2] {
 }
 
 fn unassigned(unassigned: &Unassigned) -> UnassignedReport {
-    let Count { frames, bytes } = unassigned.volume.into();
     let source = |(mac, frames): &(wire::ethernet::MacAddress, u64)| SourceReport {
         mac: mac.to_string(),
         frames: *frames,
     };
     UnassignedReport {
-        frames,
-        bytes,
+        frames: unassigned.volume.frames,
+        bytes: unassigned.volume.bytes.0,
         sources: unassigned.sources.iter().map(source).collect(),
         other_sources: unassigned.others,
     }
@@ -68,10 +67,10 @@ fn unassigned(unassigned: &Unassigned) -> UnassignedReport {
 
 fn end<W: CaptureSink>(gateway: &Gateway<W>, ending: Ending) -> EndingReport {
     let shard = &gateway.shard;
-    let (mut queued, mut paused) = (Count::default(), Vec::new());
+    let (mut queued, mut paused) = (Volume::ZERO, Vec::new());
     for port in gateway.ports() {
         for priority in Priority::all() {
-            queued = queued + shard.ledger().egress_queue(port, priority).into();
+            queued += shard.ledger().egress_queue(port, priority);
             let group = shard.group(gateway.now, port, priority);
             if let Some(cause) = group.paused {
                 paused.push(PausedReport {
@@ -92,9 +91,9 @@ fn port_report<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> PortReport
     let (data, control) = gateway.outputs.sent(port);
     // Arrivals and departures are those that the replay counted.
     PortReport {
-        arrived: gateway.offered[port.index()].into(),
-        out: data.into(),
-        control_out: control.into(),
+        arrived: gateway.offered[port.index()],
+        out: data,
+        control_out: control,
         ..PortReport::new(gateway.shard.program().port(port), &look)
     }
 }

@@ -5,7 +5,6 @@
 
 use crate::capture::CaptureSink;
 use crate::gateway::Gateway;
-use report::Count;
 use serde::Serialize;
 use switch::Volume;
 use units::{PortId, Priority};
@@ -36,21 +35,21 @@ pub struct PortConservation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct WhereFramesWent {
     /// Frames given to the switch at this port.
-    pub arrived: Count,
-    /// Copies made by flooding.
-    pub copies: Count,
-    /// Answers that the gateway made from consumed frames.
-    pub answers: Count,
+    pub arrived: Volume,
+    /// Additional copies made of them by flooding.
+    pub copies: Volume,
+    /// Answers of the gateway; the frames that asked are consumed.
+    pub answers: Volume,
     /// Frames that left, through any port.
-    pub transmitted: Count,
+    pub transmitted: Volume,
     /// Frames dropped before admission.
-    pub dropped_at_ingress: Count,
+    pub dropped_at_ingress: Volume,
     /// Frames dropped at the queue of any port.
-    pub dropped_at_egress: Count,
+    pub dropped_at_egress: Volume,
     /// Frames consumed by the gateway.
-    pub consumed: Count,
+    pub consumed: Volume,
     /// Frames still queued.
-    pub queued: Count,
+    pub queued: Volume,
     /// Whether both sides are equal.
     pub holds: bool,
 }
@@ -59,15 +58,15 @@ pub struct WhereFramesWent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Leaving {
     /// Data frames, by the counters of the queues.
-    pub counted: Count,
+    pub counted: Volume,
     /// Data frames, by the ledger.
-    pub ledger: Count,
+    pub ledger: Volume,
     /// Data frames given to the output.
-    pub written: Count,
+    pub written: Volume,
     /// Control frames, by their counter.
-    pub control_counted: Count,
+    pub control_counted: Volume,
     /// Control frames given to the output.
-    pub control_written: Count,
+    pub control_written: Volume,
     /// Whether all agree.
     pub holds: bool,
 }
@@ -88,14 +87,14 @@ impl Conservation {
 fn where_frames_went<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> WhereFramesWent {
     let counters = gateway.shard.ingress_counters(port);
     let ledger = gateway.shard.ledger();
-    let sum = |volumes: &[Volume]| -> Count { volumes.iter().copied().sum::<Volume>().into() };
-    let over_ports = |of: &dyn Fn(PortId, Priority) -> Volume| -> Count {
+    let sum = |volumes: &[Volume]| -> Volume { volumes.iter().copied().sum() };
+    let over_ports = |of: &dyn Fn(PortId, Priority) -> Volume| -> Volume {
         let cells =
             gateway.ports().flat_map(|egress| Priority::all().map(move |priority| (egress, priority)));
-        cells.map(|(egress, priority)| of(egress, priority)).sum::<Volume>().into()
+        cells.map(|(egress, priority)| of(egress, priority)).sum()
     };
     let mut went = WhereFramesWent {
-        arrived: gateway.offered[port.index()].into(),
+        arrived: gateway.offered[port.index()],
         copies: sum(&counters.copies),
         answers: sum(&counters.answers),
         transmitted: over_ports(&|egress, priority| {
@@ -122,15 +121,15 @@ fn leaving<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> Leaving {
     let cells = gateway.ports().flat_map(|ingress| Priority::all().map(move |priority| (ingress, priority)));
     let (data, control) = gateway.outputs.sent(port);
     let mut leaving = Leaving {
-        counted: queues().map(|queue| Count::from(queue.counters.transmitted)).sum(),
-        ledger: cells.map(|(ingress, priority)| Count::from(left(ingress, priority))).sum(),
-        written: data.into(),
-        control_counted: shard.control_sent(port).into(),
-        control_written: control.into(),
+        counted: queues().map(|queue| queue.counters.transmitted).sum(),
+        ledger: cells.map(|(ingress, priority)| left(ingress, priority)).sum(),
+        written: data,
+        control_counted: shard.control_sent(port),
+        control_written: control,
         holds: false,
     };
-    let waiting: Count = queues().map(|queue| Count::from(queue.waiting)).sum();
-    let held: Count = Priority::all().map(|priority| Count::from(ledger.egress_queue(port, priority))).sum();
+    let waiting: Volume = queues().map(|queue| queue.waiting).sum();
+    let held: Volume = Priority::all().map(|priority| ledger.egress_queue(port, priority)).sum();
     leaving.holds = leaving.counted == leaving.ledger
         && leaving.counted == leaving.written
         && leaving.control_counted == leaving.control_written

@@ -9,8 +9,9 @@ mod conservation;
 
 pub use conservation::{Conservation, Leaving, PortConservation, WhereFramesWent};
 
-use report::{Count, PoolsReport, PortReport, WatchdogReport};
+use report::{PoolsReport, PortReport, WatchdogReport};
 use serde::Serialize;
+use switch::Volume;
 
 /// The version of the layout. It changes when a key changes its name or meaning, not when one is added.
 pub const FORMAT: u32 = 1;
@@ -18,17 +19,17 @@ pub const FORMAT: u32 = 1;
 /// The report of a whole replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// [`FORMAT`].
+    /// The version of this layout: 1.
     pub format: u32,
-    /// The configuration.
+    /// The configuration in force.
     pub program: ProgramReport,
     /// The frames read.
     pub input: InputReport,
     /// The replay clock, which timestamps the outputs.
     pub clock: ClockReport,
-    /// The ending.
+    /// How the replay ended.
     pub ending: EndingReport,
-    /// Whether every frame is accounted for.
+    /// Whether every frame is accounted for: the check of each port.
     pub conservation: Conservation,
     /// The buffer.
     pub pools: PoolsReport,
@@ -41,7 +42,7 @@ pub struct Report {
 /// The configuration in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProgramReport {
-    /// Its name.
+    /// The name of the gateway.
     pub name: String,
     /// Seed of every random choice.
     pub seed: u64,
@@ -52,13 +53,13 @@ pub struct ProgramReport {
 pub struct InputReport {
     /// Whether all captures were read to their end. False if one was truncated or corrupt.
     pub complete: bool,
-    /// All frames, assigned or not.
-    pub read: Count,
-    /// The earliest instant of a frame, in Unix time; `None` without frames.
+    /// All frames, assigned or not, every loop counted.
+    pub read: Volume,
+    /// The earliest instant of a frame in the captures, later loops shifted; `None` without frames.
     pub first_ns: Option<u64>,
-    /// The latest instant.
+    /// The latest instant of a frame.
     pub last_ns: Option<u64>,
-    /// Frames whose instant went back and was raised.
+    /// Frames whose instant was before that of an earlier frame, and was raised.
     pub clamped_timestamps: u64,
     /// Frames of captures with both directions that match no side.
     pub unassigned: UnassignedReport,
@@ -71,7 +72,7 @@ pub struct UnassignedReport {
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The first source addresses of these frames.
+    /// The first eight source addresses of these frames.
     pub sources: Vec<SourceReport>,
     /// Frames of other addresses, or too short to have one.
     pub other_sources: u64,
@@ -89,21 +90,21 @@ pub struct SourceReport {
 /// The replay clock: Unix time from the first frame on, at the requested pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ClockReport {
-    /// First arrival; `None` without frames.
+    /// When the first frame arrived, after `--speed`; `None` without frames.
     pub first_arrival_ns: Option<u64>,
-    /// Last arrival.
+    /// When the last frame arrived.
     pub last_arrival_ns: Option<u64>,
-    /// The end of the replay, when its last frame had left.
+    /// When the replay ended: the last frame was handed out, and no storm was left to end.
     pub end_ns: Option<u64>,
 }
 
 /// The ending of the replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EndingReport {
-    /// [`crate::Ending::name`].
+    /// `drained`: nothing is due. `deadlock`: nothing can ever leave, though frames are inside or groups are paused. `drain_limit`: frames waited 60 s after the last arrival.
     pub state: &'static str,
-    /// Frames still queued.
-    pub queued: Count,
+    /// Frames that are still inside.
+    pub queued: Volume,
     /// Groups whose sender is still paused.
     pub paused: Vec<PausedReport>,
 }

@@ -39,54 +39,32 @@ impl Column {
     }
 }
 
-/// A column of every port that it applies to, whatever runs there.
-#[derive(Debug)]
-struct Quantity {
-    sampled: Sampled,
-    /// Whether a port with these settings has it.
-    applies: fn(&PortSettings) -> bool,
-    /// Its present value.
-    read: fn(&Look) -> u64,
-}
+/// A column of every port that it applies to, whatever runs there: whether a port with these settings has it, and its
+/// present value.
+type Quantity = (Sampled, fn(&PortSettings) -> bool, fn(&Look) -> u64);
 
 /// All of them.
 static QUANTITIES: [Quantity; 4] = [
-    Quantity {
-        sampled: Sampled {
-            name: "ingress_lossless_wire_bytes",
-            label: "lossless, by ingress port (on the wire)",
-            kind: SeriesKind::Queue,
-        },
-        applies: |settings| !settings.lossless().is_empty(),
-        read: |look| look.ingress_lossless.on_the_wire().0,
-    },
-    Quantity {
-        sampled: Sampled { name: "egress_bytes", label: "egress queues", kind: SeriesKind::Queue },
-        applies: always,
-        read: |look| look.egress.bytes.0,
-    },
-    Quantity {
-        sampled: Sampled {
-            name: "pfc_sent_paused_priorities",
-            label: "pauses its peer",
-            kind: SeriesKind::Paused,
-        },
-        applies: always,
-        read: |look| count(look.pauses.sent),
-    },
-    Quantity {
-        sampled: Sampled {
-            name: "pfc_received_paused_priorities",
-            label: "is paused by its peer",
-            kind: SeriesKind::Paused,
-        },
-        applies: always,
-        read: |look| count(look.pauses.received),
-    },
+    (
+        sampled("ingress_lossless_wire_bytes", "lossless, by ingress port (on the wire)", SeriesKind::Queue),
+        |settings| !settings.lossless().is_empty(),
+        |look| look.ingress_lossless.on_the_wire().0,
+    ),
+    (sampled("egress_bytes", "egress queues", SeriesKind::Queue), |_| true, |look| look.egress.bytes.0),
+    (
+        sampled("pfc_sent_paused_priorities", "pauses its peer", SeriesKind::Paused),
+        |_| true,
+        |look| count(look.pauses.sent),
+    ),
+    (
+        sampled("pfc_received_paused_priorities", "is paused by its peer", SeriesKind::Paused),
+        |_| true,
+        |look| count(look.pauses.received),
+    ),
 ];
 
-fn always(_: &PortSettings) -> bool {
-    true
+const fn sampled(name: &'static str, label: &'static str, kind: SeriesKind) -> Sampled {
+    Sampled { name, label, kind }
 }
 
 fn count(priorities: PrioritySet) -> u64 {
@@ -117,22 +95,20 @@ impl Look {
 /// The columns of a switch whose ports have these `settings`, port by port and kind by kind.
 pub fn columns(settings: &[PortSettings]) -> Vec<Column> {
     let of_port = |(port, settings)| {
-        let applying = QUANTITIES.iter().filter(|quantity| (quantity.applies)(settings));
+        let applying = QUANTITIES.iter().filter(|(_, applies, _)| applies(settings));
         let running = LISTS.into_iter().filter(|list| (list.runs_on)(settings));
         let listed = running.flat_map(FigureList::figures).filter_map(|(_, figure)| {
             Some(Column { port, sampled: figure.sampled?, source: Source::Listed(figure) })
         });
-        let mut columns: Vec<_> = applying.map(|quantity| quantity.column(port)).chain(listed).collect();
+        let mut columns: Vec<_> = applying.map(|quantity| column(quantity, port)).chain(listed).collect();
         columns.sort_by_key(|column| column.kind());
         columns
     };
     (0..).map(PortId).zip(settings).flat_map(of_port).collect()
 }
 
-impl Quantity {
-    fn column(&self, port: PortId) -> Column {
-        Column { port, sampled: self.sampled, source: Source::Port(self.read) }
-    }
+fn column(&(sampled, _, read): &Quantity, port: PortId) -> Column {
+    Column { port, sampled, source: Source::Port(read) }
 }
 
 /// Fills `row` with what holds at `now`, a cell for each of `columns`, of which those of a port stand
@@ -169,5 +145,5 @@ pub fn look<F: Frame>(
 /// Two columns of `port`.
 #[cfg(test)]
 pub(super) fn first_two(port: PortId) -> Vec<Column> {
-    QUANTITIES[..2].iter().map(|quantity| quantity.column(port)).collect()
+    QUANTITIES[..2].iter().map(|quantity| column(quantity, port)).collect()
 }

@@ -47,7 +47,7 @@ mod tests {
     fn named(list: &FigureList) -> Vec<&'static str> {
         let samples = list.metrics.iter().flat_map(|metric| match metric.samples {
             Samples::One(path) => vec![path],
-            Samples::By(_, samples) => {
+            Samples::By { samples, .. } => {
                 samples.iter().flat_map(|(_, of, less)| less.iter().copied().chain([*of])).collect()
             }
         });
@@ -105,7 +105,7 @@ mod tests {
         };
         for list in LISTS {
             for metric in list.metrics {
-                if let Samples::By(_, samples) = metric.samples {
+                if let Samples::By { samples, .. } = metric.samples {
                     let paths = samples.iter().flat_map(|(_, of, less)| less.iter().copied().chain([*of]));
                     one_unit(&paths.collect::<Vec<_>>());
                 }

@@ -4,39 +4,36 @@ use super::*;
 
 static LIST: FigureList = FigureList {
     name: "thing",
-    view: "ports",
-    runs_on: |_| true,
     report: &[
-        Section {
-            name: "",
-            figures: &[Figure::counter("frames", |_| None)
-                .shown("thing_frames", "frames", "Frames of the thing.")
-                .of_run("thing_frames_of_run")],
+        figures! { "", |_it|
+            /// Frames of the thing.
+            counter frames = None::<u64>?, shown("thing_frames", "frames"), of_run("thing_frames_of_run");
         },
-        Section { name: "queue", figures: &[Figure::gauge("longest_wire_bytes", |_| None)] },
+        figures! { "queue", |_it|
+            /// The longest queue.
+            gauge longest_wire_bytes = None::<u64>?;
+        },
     ],
-    now: &[Section {
-        name: "now",
-        figures: &[
-            Figure::gauge("rate_bits_per_second", |_| None)
-                .sampled("thing_rate_bits_per_second", "rate", SeriesKind::Rate)
-                .plotted("Rate of the thing"),
-            Figure::delay("lateness", |_| None),
-        ],
+    now: &[figures! { "now", |_it|
+        /// The rate of the thing.
+        gauge rate_bits_per_second = None::<u64>?,
+            sampled("thing_rate_bits_per_second", "rate", SeriesKind::Rate), plotted("Rate of the thing");
+        /// How late the thing was.
+        delay lateness = None::<u64>?;
     }],
-    metrics: &[],
     tables: &[
-        Table { title: "ONE", in_summary: false, columns: &[("queue", &["queue.longest_wire_bytes"])] },
-        Table { title: "TWO", in_summary: false, columns: &[("rate", &["now.rate_bits_per_second"])] },
+        Table::new("ONE", &[("queue", &["queue.longest_wire_bytes"])]),
+        Table::new("TWO", &[("rate", &["now.rate_bits_per_second"])]),
     ],
+    ..FigureList::EMPTY
 };
 
 #[test]
 fn a_figure_keeps_what_is_said_about_it() {
     let frames = LIST.figure("frames").unwrap();
     assert_eq!((frames.kind, frames.of_run), (Kind::Counter, Some("thing_frames_of_run")));
-    let Shown { metric, help, heading } = frames.shown.unwrap();
-    assert_eq!((metric, heading, help), ("thing_frames", "frames", "Frames of the thing."));
+    let Shown { metric, heading } = frames.shown.unwrap();
+    assert_eq!((metric, heading, frames.about), ("thing_frames", "frames", "Frames of the thing."));
     assert!(frames.sampled.is_none() && frames.plotted.is_none());
 
     let rate = LIST.figure("now.rate_bits_per_second").unwrap();

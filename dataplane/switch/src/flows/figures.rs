@@ -1,72 +1,63 @@
 //! The figures of the flows that a port keeps, once for all of its schemes.
 
-use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, Table};
+use crate::figure::{FigureList, Metric, Seen, figures, metric, table};
 use crate::program::FlowSettings;
 use crate::shard::FlowsReport;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "flows",
+    about: "The table of flows, one for all schemes of the port that notify senders, with the largest size, ageing time and round trip that one of them asks for.",
     view: "flows",
     runs_on: |settings| settings.flows().is_some(),
-    report: &[Section {
-        name: "",
-        figures: &[
-            Figure::gauge("capacity", |it| Some(settings(it)?.capacity.into())),
-            Figure::gauge("known", |it| Some(flows(it)?.known.into())),
-            Figure::gauge("resolved", |it| Some(flows(it)?.data.resolved.into())),
-            Figure::gauge("unresolved", |it| Some(flows(it)?.data.unresolved.into())),
-            Figure::counter("entered", |it| Some(flows(it)?.table.entered.into())),
-            Figure::counter("aged", |it| Some(flows(it)?.table.aged.into())),
-            Figure::counter("evicted", |it| Some(flows(it)?.table.evicted.into())),
-            Figure::counter("resolved_by_cm", |it| Some(flows(it)?.resolver.resolved_by_cm.into())),
-            Figure::counter("resolved_by_psn", |it| Some(flows(it)?.resolver.resolved_by_psn.into())),
-            Figure::counter("suspended", |it| Some(flows(it)?.resolver.suspended.into())),
-            Figure::counter("contradicted", |it| Some(flows(it)?.resolver.contradicted.into())),
-            Figure::counter("ambiguous", |it| Some(flows(it)?.resolver.ambiguous.into())),
-            Figure::counter("ended", |it| Some(flows(it)?.resolver.ended.into())),
-        ],
+    report: &[figures! { "", |it|
+        /// Capacity of the flow table.
+        gauge capacity = settings(it)?.capacity;
+        /// Flows known now, in both directions.
+        gauge known = flows(it)?.known;
+        /// The part of these that carry data, with a known sender.
+        gauge resolved = flows(it)?.data.resolved;
+        /// The part that carry data, with an unknown sender.
+        gauge unresolved = flows(it)?.data.unresolved;
+        /// Flows entered.
+        counter entered = flows(it)?.table.entered;
+        /// Flows forgotten because they were idle.
+        counter aged = flows(it)?.table.aged;
+        /// Flows forgotten because the table, or a set in it, was full.
+        counter evicted = flows(it)?.table.evicted;
+        /// Pairs found by connection management.
+        counter resolved_by_cm = flows(it)?.resolver.resolved_by_cm;
+        /// Pairs found by sequence numbers.
+        counter resolved_by_psn = flows(it)?.resolver.resolved_by_psn;
+        /// Pairs given up because sequence numbers jumped or went back.
+        counter suspended = flows(it)?.resolver.suspended;
+        /// Pairs given up because a response contradicted them.
+        counter contradicted = flows(it)?.resolver.contradicted;
+        /// Responses that several flows could have caused.
+        counter ambiguous = flows(it)?.resolver.ambiguous;
+        /// Pairs ended by connection management.
+        counter ended = flows(it)?.resolver.ended;
     }],
-    now: &[],
     metrics: &[
-        Metric {
-            name: "flows",
-            help: "Known flows, by whether they carry data and their sender is known.",
-            samples: Samples::By(
-                "state",
-                &[
-                    ("resolved", "resolved", &[]),
-                    ("unresolved", "unresolved", &[]),
-                    ("other", "known", &["resolved", "unresolved"]),
-                ],
-            ),
+        metric! {
+            /// Known flows, by whether they carry data and their sender is known.
+            "flows" by "state":
+            "resolved": "resolved"; "unresolved": "unresolved";
+            "other": "known" - "resolved" - "unresolved";
         },
-        Metric {
-            name: "flow_capacity",
-            help: "Capacity of the flow table.",
-            samples: Samples::One("capacity"),
-        },
-        Metric {
-            name: "flows_removed",
-            help: "Flows removed from the table, by reason.",
-            samples: Samples::By("reason", &[("aged", "aged", &[]), ("evicted", "evicted", &[])]),
+        Metric::one("flow_capacity", "capacity"),
+        metric! {
+            /// Flows removed from the table, by reason.
+            "flows_removed" by "reason":
+            "aged": "aged"; "evicted": "evicted";
         },
     ],
-    tables: &[Table {
-        title: "FLOWS in the table of queue pairs, and how these were resolved",
-        in_summary: true,
-        columns: &[
-            ("known", &["known"]),
-            ("capacity", &["capacity"]),
-            ("resolved", &["resolved"]),
-            ("unresolved", &["unresolved"]),
-            ("by CM", &["resolved_by_cm"]),
-            ("by PSN", &["resolved_by_psn"]),
-            ("aged", &["aged"]),
-            ("evicted", &["evicted"]),
-            ("suspended", &["suspended"]),
-            ("ended", &["ended"]),
-        ],
-    }],
+    tables: &[table! { "FLOWS in the table of queue pairs, and how these were resolved":
+        "known": "known"; "capacity": "capacity"; "resolved": "resolved"; "unresolved": "unresolved";
+        "by CM": "resolved_by_cm"; "by PSN": "resolved_by_psn"; "aged": "aged"; "evicted": "evicted";
+        "suspended": "suspended"; "ended": "ended";
+    }
+    .summarized()],
+    ..FigureList::EMPTY
 };
 
 fn settings(seen: Seen<'_>) -> Option<FlowSettings> {

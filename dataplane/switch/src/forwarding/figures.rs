@@ -2,71 +2,37 @@
 //! that bounce.
 
 use super::{BounceCounters, BridgeCounters};
-use crate::figure::{Figure, FigureList, Section, Seen, Table};
+use crate::figure::{FigureList, Seen, Table, figures};
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "bridge",
-    view: "ports",
-    runs_on: |_| true,
-    report: &[Section {
-        name: "",
-        figures: &[
-            Figure::counter("moved_addresses", |it| Some(bridge(it)?.moved.into())).shown(
-                "bridge_moved_addresses",
-                "moved",
-                "Addresses that moved to the port from another port.",
-            ),
-            Figure::counter("displaced_addresses", |it| Some(bridge(it)?.displaced.into())).shown(
-                "bridge_displaced_addresses",
-                "displaced",
-                "Addresses removed before they had aged to make room for a new one behind the port, in a full set or table.",
-            ),
-            Figure::counter("refused_changes", |it| Some(bridge(it)?.refused.into())).shown(
-                "bridge_refused_changes",
-                "refused",
-                "Moves and displacements beyond the port's limit of 1,000 a second: the frame was forwarded, but no address was learned.",
-            ),
-        ],
+    about: "How stations behind the port changed what the bridge knows of others.",
+    report: &[figures! { "", |it|
+        /// Addresses that moved to the port from another port.
+        counter moved_addresses = bridge(it)?.moved, shown("bridge_moved_addresses", "moved");
+        /// Addresses removed before they had aged to make room for a new one behind the port, in a full set or table.
+        counter displaced_addresses = bridge(it)?.displaced, shown("bridge_displaced_addresses", "displaced");
+        /// Moves and displacements beyond the port's limit of 1,000 a second: the frame was forwarded, but no address was learned.
+        counter refused_changes = bridge(it)?.refused, shown("bridge_refused_changes", "refused");
     }],
-    now: &[],
-    metrics: &[],
-    tables: &[Table {
-        title: "BRIDGE: addresses that moved to a port, or were displaced for one behind it",
-        in_summary: false,
-        columns: &[],
-    }],
+    tables: &[Table::new("BRIDGE: addresses that moved to a port, or were displaced for one behind it", &[])],
+    ..FigureList::EMPTY
 };
 
 pub(crate) static BOUNCES: FigureList = FigureList {
     name: "bounces",
+    about: "Frames that came in and [bounced](deadlock.md).",
     view: "pfc",
     runs_on: |settings| !settings.remap.is_empty(),
-    report: &[Section {
-        name: "",
-        figures: &[
-            Figure::counter("remapped_frames", |it| Some(bounces(it)?.remapped.into()))
-                .shown(
-                    "bounces_remapped_frames",
-                    "remapped",
-                    "Frames that bounced and left in the isolated priority.",
-                )
-                .of_run("remapped"),
-            Figure::counter("kept_frames", |it| Some(bounces(it)?.kept.into()))
-                .shown(
-                    "bounces_kept_frames",
-                    "kept",
-                    "Lossless frames that bounced and kept their priority, because remap does not name it.",
-                )
-                .of_run("kept"),
-        ],
+    report: &[figures! { "", |it|
+        /// Frames that bounced and left in the isolated priority.
+        counter remapped_frames = bounces(it)?.remapped,
+            shown("bounces_remapped_frames", "remapped"), of_run("remapped");
+        /// Lossless frames that bounced and kept their priority, because remap does not name it.
+        counter kept_frames = bounces(it)?.kept, shown("bounces_kept_frames", "kept"), of_run("kept");
     }],
-    now: &[],
-    metrics: &[],
-    tables: &[Table {
-        title: "BOUNCES: frames that came down through a port and left upward",
-        in_summary: false,
-        columns: &[],
-    }],
+    tables: &[Table::new("BOUNCES: frames that came down through a port and left upward", &[])],
+    ..FigureList::EMPTY
 };
 
 fn bounces(seen: Seen<'_>) -> Option<&BounceCounters> {

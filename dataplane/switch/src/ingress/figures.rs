@@ -1,34 +1,19 @@
 //! The figures of frames whose headers are hidden.
 
 use super::HiddenCounters;
-use crate::figure::{Figure, FigureList, Section, Seen, Table};
+use crate::figure::{FigureList, Seen, Table, figures};
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "hidden",
-    view: "ports",
-    runs_on: |_| true,
-    report: &[Section {
-        name: "",
-        figures: &[
-            Figure::counter("macsec_frames", |it| Some(hidden(it).macsec.into())).shown(
-                "hidden_macsec_frames",
-                "macsec",
-                "Frames of MACsec, whose DSCP cannot be read.",
-            ),
-            Figure::counter("tagged_frames", |it| Some(hidden(it).tagged.into())).shown(
-                "hidden_tagged_frames",
-                "tagged",
-                "Frames behind a VLAN tag that is not read: of type 0x9100, a third one, or one that is cut off.",
-            ),
-        ],
+    about: "Frames that came in and whose DSCP cannot be read.",
+    report: &[figures! { "", |it|
+        /// Frames of MACsec, whose DSCP cannot be read.
+        counter macsec_frames = hidden(it).macsec, shown("hidden_macsec_frames", "macsec");
+        /// Frames behind a VLAN tag that is not read: of type 0x9100, a third one, or one that is cut off.
+        counter tagged_frames = hidden(it).tagged, shown("hidden_tagged_frames", "tagged");
     }],
-    now: &[],
-    metrics: &[],
-    tables: &[Table {
-        title: "HIDDEN: frames whose DSCP cannot be read",
-        in_summary: false,
-        columns: &[],
-    }],
+    tables: &[Table::new("HIDDEN: frames whose DSCP cannot be read", &[])],
+    ..FigureList::EMPTY
 };
 
 fn hidden(seen: Seen<'_>) -> HiddenCounters {

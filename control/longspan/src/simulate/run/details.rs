@@ -1,7 +1,7 @@
 //! The rest of `summary.json` of a run: switches, hosts, links and checks by name.
 
 use super::ports::program;
-use report::{Count, PoolsReport, PortReport, PriorityReport};
+use report::{PoolsReport, PortReport, PriorityReport};
 use serde::Serialize;
 use serde_json::{Value, json};
 use simulation::topology::Topology;
@@ -63,7 +63,7 @@ impl SwitchReport {
 /// Whether a priority had any frames or pauses.
 fn is_used(priority: &PriorityReport) -> bool {
     let (ingress, egress) = (&priority.ingress, &priority.egress);
-    let (sent, received) = (&priority.pauses_sent, &priority.pauses_received);
+    let (sent, received) = (priority.pauses_sent.frames, priority.pauses_received.frames);
     let frames = ingress.received.frames + egress.transmitted.frames + egress.queued.frames;
     let pauses = sent.xoff + sent.slot + sent.timed + received.xoff + received.ignored;
     frames + pauses > 0
@@ -73,8 +73,7 @@ fn is_used(priority: &PriorityReport) -> bool {
 fn sent(way: &LinkOutcome) -> Value {
     let Losses { random, corrupted, control, down } = way.lost;
     let lost = [("random", random), ("corrupted", corrupted), ("control", control), ("down", down)];
-    let lost = lost.into_iter().filter(|(_, volume)| volume.frames > 0);
-    let lost: BTreeMap<_, Count> = lost.map(|(cause, volume)| (cause, volume.into())).collect();
+    let lost: BTreeMap<_, _> = lost.into_iter().filter(|(_, volume)| volume.frames > 0).collect();
     json!({
         "frames": way.carried.frames,
         "bytes": way.carried.bytes.0,

@@ -1,56 +1,35 @@
 //! The figures of ECN thresholds that move.
 
 use super::AdaptiveEcnReport;
-use crate::figure::{Figure, FigureList, Section, Seen, SeriesKind, Table};
+use crate::figure::{FigureList, Seen, SeriesKind, Table, figures};
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "adaptive_ecn",
+    about: "[ECN thresholds that move](adaptive-ecn.md), those of all queues of the port together.",
     view: "queues",
     runs_on: |settings| {
         settings.queues.iter().any(|queue| queue.red.is_some_and(|red| red.adaptive.is_some()))
     },
-    report: &[Section {
-        name: "",
-        figures: &[
-            Figure::counter("raised", |it| Some(report(it)?.raised.into()))
-                .shown(
-                    "adaptive_ecn_raised",
-                    "raised",
-                    "Steps up of ECN thresholds, because frames were marked and the link was not busy.",
-                )
-                .of_run("raised"),
-            Figure::counter("lowered_by_incast", |it| Some(report(it)?.lowered_by_incast.into()))
-                .shown(
-                    "adaptive_ecn_lowered_by_incast",
-                    "incast",
-                    "Steps down of ECN thresholds, because many ports fed a queue above Kmin.",
-                )
-                .of_run("lowered_by_incast"),
-            Figure::counter("lowered_by_growth", |it| Some(report(it)?.lowered_by_growth.into()))
-                .shown(
-                    "adaptive_ecn_lowered_by_growth",
-                    "growth",
-                    "Steps down of ECN thresholds, because a queue above Kmin grew.",
-                )
-                .of_run("lowered_by_growth"),
-            Figure::gauge("kmin_bytes", |it| Some(report(it)?.kmin.0.into()))
-                .shown("adaptive_ecn_kmin", "Kmin", "Lowest Kmin in force on the port.")
-                .sampled("adaptive_kmin_bytes", "Kmin", SeriesKind::Queue)
-                .plotted("Adaptive Kmin"),
-            Figure::gauge("kmax_bytes", |it| Some(report(it)?.kmax.0.into())).shown(
-                "adaptive_ecn_kmax",
-                "Kmax",
-                "Lowest Kmax in force on the port.",
-            ),
-        ],
+    report: &[figures! { "", |it|
+        /// Steps up of ECN thresholds, because frames were marked and the link was not busy.
+        counter raised = report(it)?.raised, shown("adaptive_ecn_raised", "raised"), of_run("raised");
+        /// Steps down of ECN thresholds, because many ports fed a queue above Kmin.
+        counter lowered_by_incast = report(it)?.lowered_by_incast,
+            shown("adaptive_ecn_lowered_by_incast", "incast"), of_run("lowered_by_incast");
+        /// Steps down of ECN thresholds, because a queue above Kmin grew.
+        counter lowered_by_growth = report(it)?.lowered_by_growth,
+            shown("adaptive_ecn_lowered_by_growth", "growth"), of_run("lowered_by_growth");
+        /// Lowest Kmin in force on the port.
+        gauge kmin_bytes = report(it)?.kmin, shown("adaptive_ecn_kmin", "Kmin"),
+            sampled("adaptive_kmin_bytes", "Kmin", SeriesKind::Queue), plotted("Adaptive Kmin");
+        /// Lowest Kmax in force on the port.
+        gauge kmax_bytes = report(it)?.kmax, shown("adaptive_ecn_kmax", "Kmax");
     }],
-    now: &[],
-    metrics: &[],
-    tables: &[Table {
-        title: "ADAPTIVE ECN: steps of the thresholds by reason, and the thresholds in force",
-        in_summary: false,
-        columns: &[],
-    }],
+    tables: &[Table::new(
+        "ADAPTIVE ECN: steps of the thresholds by reason, and the thresholds in force",
+        &[],
+    )],
+    ..FigureList::EMPTY
 };
 
 fn report(seen: Seen<'_>) -> Option<&AdaptiveEcnReport> {

@@ -1,75 +1,57 @@
-//! The figures of BifrostX beside those of its slots, which are Bifrost's. All bytes are bytes on the wire.
+//! The figures of BifrostX besides those of its slots, which are Bifrost's. All bytes are bytes on the wire.
 
 use super::{BifrostXReport, DownstreamCounters, UpstreamCounters};
-use crate::figure::{Figure, FigureList, Metric, Samples, Section, Seen, Table};
+use crate::figure::{FigureList, Metric, Seen, figures, metric, table};
 use crate::flow_control::FlowControl;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "grants",
+    about: "Grant frames of [BifrostX](bifrostx.md).",
     view: "slots",
     runs_on: |settings| matches!(settings.flow_control, FlowControl::BifrostX(_)),
     report: &[
-        Section {
-            name: "sent",
-            figures: &[
-                Figure::counter("grants", |it| Some(sent(it)?.grants.into())),
-                Figure::counter("others", |it| Some(sent(it)?.others.into())),
-                Figure::counter("fallbacks", |it| Some(sent(it)?.fallbacks.into())).shown(
-                    "bifrostx_fallbacks",
-                    "fallbacks",
-                    "Times at which BifrostX began to pause, because one end did not hear the other.",
-                ),
-            ],
+        figures! { "sent", |it|
+            /// Frames that granted bytes for a slot, or none.
+            counter grants = sent(it)?.grants;
+            /// Frames of any other kind.
+            counter others = sent(it)?.others;
+            /// Times at which BifrostX began to pause, because one end did not hear the other.
+            counter fallbacks = sent(it)?.fallbacks, shown("bifrostx_fallbacks", "fallbacks");
         },
-        Section {
-            name: "received",
-            figures: &[
-                Figure::counter("taken", |it| Some(received(it)?.numbers.taken.into())),
-                Figure::counter("missed", |it| Some(received(it)?.numbers.missed.into())).shown(
-                    "bifrostx_missed",
-                    "missed",
-                    "Grant frames of the peer that never came, by the gaps in their numbers.",
-                ),
-                Figure::counter("ignored", |it| Some(received(it)?.numbers.ignored.into())),
-                Figure::counter("dealt_wire_bytes", |it| Some(received(it)?.dealt.into())),
-                Figure::counter("declined_wire_bytes", |it| Some(received(it)?.declined.into())),
-                Figure::counter("silences", |it| Some(received(it)?.silences.into())),
-            ],
+        figures! { "received", |it|
+            /// Messages taken.
+            counter taken = received(it)?.numbers.taken;
+            /// Grant frames of the peer that never came, by the gaps in their numbers.
+            counter missed = received(it)?.numbers.missed, shown("bifrostx_missed", "missed");
+            /// Messages that came twice, or behind a later one.
+            counter ignored = received(it)?.numbers.ignored;
+            /// Bytes of grants dealt out to queues, on the wire.
+            counter dealt_wire_bytes = received(it)?.dealt;
+            /// Granted bytes that no queue needed.
+            counter declined_wire_bytes = received(it)?.declined;
+            /// Times at which the peer fell silent while its grants limited the port.
+            counter silences = received(it)?.silences;
         },
     ],
-    now: &[],
     metrics: &[
-        Metric {
-            name: "bifrostx_frames_sent",
-            help: "Grant frames sent.",
-            samples: Samples::By("kind", &[("grant", "sent.grants", &[]), ("other", "sent.others", &[])]),
+        metric! {
+            /// Grant frames sent.
+            "bifrostx_frames_sent" by "kind":
+            "grant": "sent.grants"; "other": "sent.others";
         },
-        Metric {
-            name: "bifrostx_frames_received",
-            help: "Grant frames received.",
-            samples: Samples::By(
-                "state",
-                &[("taken", "received.taken", &[]), ("ignored", "received.ignored", &[])],
-            ),
+        metric! {
+            /// Grant frames received.
+            "bifrostx_frames_received" by "state":
+            "taken": "received.taken"; "ignored": "received.ignored";
         },
-        Metric {
-            name: "bifrostx_dealt",
-            help: "Bytes of grants dealt out to queues, on the wire.",
-            samples: Samples::One("received.dealt_wire_bytes"),
-        },
+        Metric::one("bifrostx_dealt", "received.dealt_wire_bytes"),
     ],
-    tables: &[Table {
-        title: "BIFROSTX: grant frames, and the bytes that they granted to this port",
-        in_summary: false,
-        columns: &[
-            ("sent", &["sent.grants", "sent.others"]),
-            ("received", &["received.taken"]),
-            ("ignored", &["received.ignored"]),
-            ("dealt out", &["received.dealt_wire_bytes"]),
-            ("not needed", &["received.declined_wire_bytes"]),
-            ("silences", &["received.silences"]),
-        ],
+    tables: &[table! { "BIFROSTX: grant frames, and the bytes that they granted to this port":
+        "sent": "sent.grants", "sent.others"; "received": "received.taken"; "ignored": "received.ignored";
+        "dealt out": "received.dealt_wire_bytes"; "not needed": "received.declined_wire_bytes";
+        "silences": "received.silences";
     }],
+    ..FigureList::EMPTY
 };
 
 fn sent(seen: Seen<'_>) -> Option<&DownstreamCounters> {

@@ -1,41 +1,27 @@
 //! The figures of P-PFC.
 
 use super::PPfcReport;
-use crate::figure::{Figure, FigureList, Section, Seen, Table};
+use crate::figure::{FigureList, Seen, Table, figures};
 use crate::flow_control::FlowControl;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "p_pfc",
+    about: "Predictions of [P-PFC](p-pfc.md); a port without frames inside makes none.",
     view: "pfc",
     runs_on: |settings| matches!(settings.flow_control, FlowControl::PPfc(_)),
-    report: &[Section {
-        name: "",
-        figures: &[
-            Figure::counter("ticks", |it| Some(report(it)?.ticks.into())).shown(
-                "p_pfc_ticks",
-                "ticks",
-                "Ticks at which P-PFC predicted.",
-            ),
-            Figure::counter("alarms", |it| Some(report(it)?.alarms.into())).shown(
-                "p_pfc_alarms",
-                "alarms",
-                "Ticks at which the shared pool would have been full within the horizon of P-PFC.",
-            ),
-            Figure::counter("pauses", |it| Some(report(it)?.pauses.into()))
-                .shown("p_pfc_pauses", "pauses", "Pauses that P-PFC asked for.")
-                .of_run("pauses"),
-            Figure::gauge("longest_pause_ns", |it| Some(report(it)?.longest_pause.into()))
-                .shown("p_pfc_longest_pause", "longest pause", "Longest pause that P-PFC asked for.")
-                .of_run("longest_pause_ns"),
-        ],
+    report: &[figures! { "", |it|
+        /// Ticks at which P-PFC predicted.
+        counter ticks = report(it)?.ticks, shown("p_pfc_ticks", "ticks");
+        /// Ticks at which the shared pool would have been full within the horizon of P-PFC.
+        counter alarms = report(it)?.alarms, shown("p_pfc_alarms", "alarms");
+        /// Pauses that P-PFC asked for.
+        counter pauses = report(it)?.pauses, shown("p_pfc_pauses", "pauses"), of_run("pauses");
+        /// Longest pause that P-PFC asked for.
+        gauge longest_pause_ns = report(it)?.longest_pause,
+            shown("p_pfc_longest_pause", "longest pause"), of_run("longest_pause_ns");
     }],
-    now: &[],
-    metrics: &[],
-    tables: &[Table {
-        title: "P-PFC: predictions, and pauses ahead of the thresholds",
-        in_summary: false,
-        columns: &[],
-    }],
+    tables: &[Table::new("P-PFC: predictions, and pauses ahead of the thresholds", &[])],
+    ..FigureList::EMPTY
 };
 
 fn report(seen: Seen<'_>) -> Option<&PPfcReport> {
