@@ -22,6 +22,7 @@ mod report;
 mod round_trips;
 mod storm;
 #[cfg(test)]
+#[path = "tests/testing.rs"]
 mod testing;
 
 pub use plan::{Part, Plan, PlanError, PlannedEnd};

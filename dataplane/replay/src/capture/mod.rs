@@ -24,8 +24,10 @@ mod window;
 mod writer;
 
 #[cfg(test)]
+#[path = "tests/testing.rs"]
 mod testing;
 #[cfg(test)]
+#[path = "tests/wireshark.rs"]
 mod wireshark;
 
 pub use error::{CaptureError, Corruption, LinkType};
