@@ -10,7 +10,9 @@ use etherparse::{
     IpHeaders, Ipv4Extensions, Ipv4Header, NetHeaders, PacketBuilder, PacketHeaders, VlanHeader,
 };
 use ipnet::IpNet;
-use simulation::{Ending, FlowSpec, NodeId, Observer, Options, Outcome, PausedQueue, Simulation, View};
+use simulation::{
+    Ending, FlowSpec, NetworkView, NodeId, Observer, Options, Outcome, PausedQueue, Simulation,
+};
 use switch::program::{Orientation, Remap, Settings, Threshold, Trust, Watchdog, WatchdogAction};
 use switch::{BounceCounters, ForwardingSettings, Frame, Neighbour, Route, RouteSettings, Shard, Source};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority};
@@ -240,7 +242,7 @@ fn hosts_that_send_in_the_isolated_priority_close_a_cycle_there_unless_the_chain
 struct Hops(Vec<Vec<(PausedQueue, PortId, Priority)>>);
 
 impl Observer for Hops {
-    fn sample(&mut self, now: Nanos, view: &View<'_>) {
+    fn sample(&mut self, now: Nanos, view: &NetworkView<'_>) {
         let switches = (0..).map(NodeId).map_while(|node| Some((node, view.shard(node)?)));
         self.0 = switches.map(|(node, shard)| hops(now, node, shard)).collect();
     }

@@ -5,7 +5,7 @@ use conformance::simulated::Seen;
 use core::mem;
 use core::num::NonZeroUsize;
 use core::ops::ControlFlow;
-use simulation::{FlowRecord, Observer, Options, Outcome, Progress, Simulation, State, Tap, View};
+use simulation::{FlowRecord, NetworkView, Observer, Options, Outcome, Progress, Simulation, State, Tap};
 use std::path::Path;
 use units::{Bytes, Interval, Nanos};
 
@@ -23,7 +23,7 @@ impl Observer for Leaving {
         self.seen.completed(record);
     }
 
-    fn sample(&mut self, _: Nanos, _: &View<'_>) {}
+    fn sample(&mut self, _: Nanos, _: &NetworkView<'_>) {}
 
     fn captured(&mut self, tap: Tap, at: Nanos, headers: &[u8], length: Bytes) {
         self.seen.captured(tap, at, headers, length);

@@ -6,8 +6,8 @@ use conformance::simulated::{Plan, Seen, flow, host_behind, options};
 use core::ops::ControlFlow;
 use endpoint::{GoBackN, Transport};
 use simulation::{
-    Ending, Faults, FlowSpec, LinkOutcome, NodeId, Observer, Options, Outcome, Progress, Simulation, Tap,
-    View,
+    Ending, Faults, FlowSpec, LinkOutcome, NetworkView, NodeId, Observer, Options, Outcome, Progress,
+    Simulation, Tap,
 };
 use switch::Volume;
 use units::{BitRate, Bytes, Interval, Nanos, PortId, WireBytes};
@@ -97,7 +97,7 @@ impl Observer for Onlooker {
         self.seen.completed(record);
     }
 
-    fn sample(&mut self, now: Nanos, view: &View<'_>) {
+    fn sample(&mut self, now: Nanos, view: &NetworkView<'_>) {
         assert_eq!(now, Nanos(1_000 * self.samples));
         self.samples += 1;
         let shard = view.shard(NodeId(0)).expect("the router");

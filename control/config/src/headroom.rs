@@ -10,6 +10,7 @@
 
 use core::fmt;
 
+pub(crate) use units::human::thousands as grouped;
 use units::{BitRate, Bytes, Cells, Distance, Interval, WireBytes};
 use wire::ethernet;
 
@@ -143,14 +144,6 @@ impl fmt::Display for HeadroomSum {
         self.scaled().into_iter().try_for_each(|(term, what)| line(self.cell_occupancy, term.0, what))?;
         write!(f, "  {:>14} bytes in all", grouped(self.total().0))
     }
-}
-
-/// Formats with separators: `10,101,011`.
-pub(crate) fn grouped(number: u64) -> String {
-    if number < 1_000 {
-        return number.to_string();
-    }
-    format!("{},{:03}", grouped(number / 1_000), number % 1_000)
 }
 
 /// The time of the longest frame on the link, with preamble, FCS and gap.

@@ -169,7 +169,7 @@ fn a_host_may_be_farther_away_and_a_link_may_fail_with_flows_rerouted() {
     let links = &scenario.topology.links;
     assert_eq!(links.len(), 16 + 7);
     let far = links.iter().find(|link| link.name == "h0/leaf0").unwrap();
-    assert_eq!(far.wish.delay, units::Interval::from_micros(885));
+    assert_eq!(far.settings.delay, units::Interval::from_micros(885));
     let [spine, leaf, host] = ["spine0", "leaf1", "h0"].map(|name| scenario.topology.find(name).unwrap());
     let ports = scenario.topology.ports_toward(spine, host);
     let port = &scenario.topology.node(spine).ports[ports[0].index()];

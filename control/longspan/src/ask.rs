@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use gateway::socket::{self, Request, Response};
+use gateway::socket::{self, Lines, Request, Response};
 use telemetry::{Snapshot, View};
 use units::Interval;
 
@@ -59,6 +59,17 @@ pub fn look(socket: &Path, request: Request) -> Result<Snapshot, Failure> {
     match socket::ask(socket, request)? {
         Response::Shown(snapshot) => Ok(*snapshot),
         other => Err(Failure::unexpected(&other)),
+    }
+}
+
+/// The lines that the selected gateway streams in answer to `request`.
+///
+/// # Errors
+/// As [`path`], and [`Failure::Busy`] or [`Failure::Rejected`] if it refuses.
+pub fn listen(whom: &Whom, request: &Request) -> Result<Lines, Failure> {
+    match socket::listen(&path(whom)?, request)? {
+        (Response::Streaming, lines) => Ok(lines),
+        (other, _) => Err(Failure::unexpected(&other)),
     }
 }
 

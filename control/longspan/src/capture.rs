@@ -5,13 +5,13 @@ use crate::cli::capture::{CaptureArgs, DirectionArg, FramesArg};
 use crate::console;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use gateway::socket::{self, CaptureClass, CaptureLine, CaptureRequest, Lines, Request, Response};
+use gateway::socket::{CaptureClass, CaptureLine, CaptureRequest, Lines, Request};
 use replay::capture::{CaptureInterface, PcapngWriter};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
-use telemetry::table::thousands;
 use units::Nanos;
+use units::human::thousands;
 
 /// Why a capture has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,31 +34,27 @@ pub fn run(args: &CaptureArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::any_heard()?;
     let request = request(args)?;
     let to_screen = args.out.as_os_str() == "-";
-    let failed = |running| move |source| Failure::Write { path: args.out.clone(), source, running };
-    let mut lines = match socket::listen(&ask::path(&args.whom)?, &Request::Capture(request))? {
-        (Response::Streaming, lines) => lines,
-        (other, _) => return Err(Failure::unexpected(&other)),
-    };
+    let mut lines = ask::listen(&args.whom, &Request::Capture(request))?;
     let sink: Box<dyn Write> = match to_screen {
         true => Box::new(io::stdout()),
-        false => Box::new(File::create(&args.out).map_err(failed(false))?),
+        false => Box::new(File::create(&args.out).map_err(Failure::uncreated(&args.out))?),
     };
     let application = concat!("Longspan ", env!("CARGO_PKG_VERSION"));
     let writer = PcapngWriter::new(BufWriter::new(sink), application, &interfaces(args), args.snap.into());
-    let mut file =
-        CaptureOutput { writer: writer.map_err(failed(true))?, frames: 0, last: Nanos::ZERO, lost: vec![] };
+    let writer = writer.map_err(Failure::unwritten(&args.out))?;
+    let mut file = CaptureOutput { writer, frames: 0, last: Nanos::ZERO, lost: vec![] };
     let ended = match copy(&mut lines, &mut file, || interrupt.flow().is_break()) {
         Err(CopyError::File(error)) if to_screen && error.kind() == ErrorKind::BrokenPipe => Ended::Unread,
-        Err(CopyError::File(error)) => return Err(failed(true)(error)),
+        Err(CopyError::File(error)) => return Err(Failure::unwritten(&args.out)(error)),
         Err(CopyError::Gateway(failure)) => return Err(failure),
         Ok(ended) => ended,
     };
     let summary = file.summary(ended == Ended::AsAsked);
     if ended != Ended::Unread {
         let lost = summary.is_whole.then_some(&*file.lost);
-        file.writer.finish(file.last, lost).map_err(failed(true))?;
+        file.writer.finish(file.last, lost).map_err(Failure::unwritten(&args.out))?;
     }
-    tell(&summary, to_screen)?;
+    print(&summary, to_screen)?;
     if ended == Ended::CutOff { Err(Failure::CutOff("capture")) } else { Ok(()) }
 }
 
@@ -66,18 +62,6 @@ pub fn run(args: &CaptureArgs) -> Result<(), Failure> {
 enum CopyError {
     File(io::Error),
     Gateway(Failure),
-}
-
-impl From<io::Error> for CopyError {
-    fn from(error: io::Error) -> Self {
-        Self::File(error)
-    }
-}
-
-impl From<Failure> for CopyError {
-    fn from(failure: Failure) -> Self {
-        Self::Gateway(failure)
-    }
 }
 
 /// Copies frames until the end, or until the gateway has told what is lost after `is_to_end` holds. A reader gets them as soon
@@ -90,19 +74,23 @@ fn copy<W: Write>(
     loop {
         let is_last = is_to_end();
         if !lines.has_more() {
-            file.writer.flush()?;
+            file.writer.flush().map_err(CopyError::File)?;
         }
-        match next(lines)? {
-            Next::Line(CaptureLine::End) => return Ok(Ended::AsAsked),
-            Next::Line(line) => {
-                let is_account = matches!(line, CaptureLine::Lost(_));
-                file.take(line)?;
-                if is_last && is_account {
-                    return Ok(Ended::AsAsked);
-                }
-            }
-            Next::Nothing => {}
-            Next::Over => return Ok(Ended::CutOff),
+        let line = lines.next_line().map_err(|error| CopyError::Gateway(error.into()))?;
+        let Some(line) = line else { return Ok(Ended::CutOff) };
+        // An empty line only says that the gateway is there.
+        if line.is_empty() {
+            continue;
+        }
+        let line = serde_json::from_str(&line)
+            .map_err(|error| CopyError::Gateway(Failure::Unexpected(format!("{error} in a capture"))))?;
+        let is_account = matches!(line, CaptureLine::Lost(_));
+        if matches!(line, CaptureLine::End) {
+            return Ok(Ended::AsAsked);
+        }
+        file.take(line).map_err(CopyError::File)?;
+        if is_last && is_account {
+            return Ok(Ended::AsAsked);
         }
     }
 }
@@ -128,8 +116,8 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Prints how many frames there are: beside the capture where that is printed.
-fn tell(summary: &Summary, to_screen: bool) -> Result<(), Failure> {
+/// Prints how many frames there are: on standard error if the capture is printed.
+fn print(summary: &Summary, to_screen: bool) -> Result<(), Failure> {
     if summary.lost > 0 {
         let lost = thousands(summary.lost);
         console::complain(&format!("{lost} matching frames were not captured: the reader was behind"));
@@ -183,24 +171,6 @@ fn interfaces(args: &CaptureArgs) -> Vec<CaptureInterface> {
     args.ports.iter().flat_map(|port| directions.map(|direction| interface(port, direction))).collect()
 }
 
-/// The next thing from the gateway.
-enum Next {
-    Line(CaptureLine),
-    /// It only says that it is there.
-    Nothing,
-    /// The stream is over.
-    Over,
-}
-
-fn next(lines: &mut Lines) -> Result<Next, Failure> {
-    let Some(line) = lines.next_line()? else { return Ok(Next::Over) };
-    if line.is_empty() {
-        return Ok(Next::Nothing);
-    }
-    let parsed = serde_json::from_str(&line);
-    Ok(Next::Line(parsed.map_err(|error| Failure::Unexpected(format!("{error} in a capture")))?))
-}
-
 /// The capture so far.
 struct CaptureOutput<W> {
     writer: PcapngWriter<W>,
@@ -243,6 +213,7 @@ fn bytes(digits: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gateway::socket;
     use std::io::{BufRead, BufReader};
     use std::os::unix::net::UnixListener;
     use std::thread;

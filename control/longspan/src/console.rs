@@ -39,6 +39,12 @@ pub fn print_line(line: &str) -> Result<bool, Failure> {
     }
 }
 
+/// Adds a line to a page. Writing to a string cannot fail.
+macro_rules! line {
+    ($page:expr $(, $($argument:tt)*)?) => { let _ = writeln!($page $(, $($argument)*)?); };
+}
+pub(crate) use line;
+
 /// A value as JSON for other programs.
 pub fn json(value: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(value);

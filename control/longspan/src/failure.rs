@@ -176,6 +176,18 @@ impl Failure {
         Self::Usage(message.into())
     }
 
+    /// The failure of writing `path` after the command had started.
+    pub fn unwritten(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Write { path, source, running: true }
+    }
+
+    /// The failure of creating `path`, which keeps the command from starting.
+    pub fn uncreated(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Write { path, source, running: false }
+    }
+
     /// The failure of a request with this response.
     pub fn unexpected(response: &Response) -> Self {
         match response {

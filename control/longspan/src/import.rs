@@ -5,7 +5,6 @@ use crate::console;
 use crate::failure::Failure;
 use config::scenario::{ScenarioFile, load_ns3};
 use std::fs;
-use std::path::Path;
 
 /// Translates the files, checks the scenario, and writes it if it is valid. Prints a line for it, and one for each
 /// warning.
@@ -16,20 +15,17 @@ pub fn run(args: &ImportNs3Args) -> Result<(), Failure> {
     let translated = load_ns3([&args.topology, &args.flows, &args.options])?;
     let scenario = args.out.join("scenario.toml");
     let more = ScenarioFile::translated(&translated, &scenario.display().to_string())?.check()?;
-    write(&args.out, |directory| fs::create_dir_all(directory))?;
-    write(&scenario, |path| fs::write(path, &translated.scenario))?;
+    fs::create_dir_all(&args.out).map_err(Failure::unwritten(&args.out))?;
+    fs::write(&scenario, &translated.scenario).map_err(Failure::unwritten(&scenario))?;
     for (name, text) in translated.lists.iter() {
-        write(&args.out.join(name), |path| fs::write(path, text))?;
+        let path = args.out.join(name);
+        fs::write(&path, text).map_err(Failure::unwritten(&path))?;
     }
     let mut text = format!("{}: OK: scenario, flows: {}\n", scenario.display(), translated.flows);
     for warning in translated.warnings.iter().chain(&more) {
         text += &format!("{warning}\n");
     }
     console::print(&text)
-}
-
-fn write(path: &Path, make: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<(), Failure> {
-    make(path).map_err(|source| Failure::Write { path: path.into(), source, running: true })
 }
 
 #[cfg(test)]

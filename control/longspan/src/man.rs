@@ -10,23 +10,19 @@ use clap_mangen::roff::{Roff, roman};
 use std::fs;
 use std::io;
 use std::iter;
-use std::path::Path;
 
 /// Writes the pages, and prints how many there are.
 ///
 /// # Errors
 /// [`Failure::Write`], [`Failure::Print`].
 pub fn run(args: &ManArgs) -> Result<(), Failure> {
-    write(&args.directory, |directory| fs::create_dir_all(directory))?;
+    fs::create_dir_all(&args.directory).map_err(Failure::unwritten(&args.directory))?;
     let pages = pages();
     for (name, text) in &pages {
-        write(&args.directory.join(name), |path| fs::write(path, text))?;
+        let path = args.directory.join(name);
+        fs::write(&path, text).map_err(Failure::unwritten(&path))?;
     }
     console::print(&format!("{}: {} pages\n", args.directory.display(), pages.len()))
-}
-
-fn write(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), Failure> {
-    make(path).map_err(|source| Failure::Write { path: path.into(), source, running: true })
 }
 
 /// The pages by the names of their files: that of `longspan`, and one for each command, however deep.

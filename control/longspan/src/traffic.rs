@@ -22,9 +22,10 @@ mod with_dpdk {
     use crate::console;
     use crate::interrupt::Interrupt;
     use config::scenario::{Scenario, ScenarioFile};
-    use telemetry::table::{Table, bytes, nanos, section, thousands};
+    use telemetry::table::{Table, section};
     use traffic::ports::{self, DeviceName, Pace};
     use traffic::{CountersReport, FlowsReport, Plan, PlayReport, PlayerSettings, StormReport, TimesReport};
+    use units::human::{bytes, count_of, nanos, thousands};
     use units::{Interval, PauseQuanta, Priority, PrioritySet};
 
     /// Plays hosts, or sends a storm.
@@ -93,14 +94,13 @@ mod with_dpdk {
 
     /// The figures of a storm in a line.
     fn line(report: &StormReport) -> String {
-        let [sent, missed, unsent] = [report.sent, report.missed, report.unsent].map(thousands);
-        let pauses = if report.sent == 1 { "pause" } else { "pauses" };
+        let (sent, missed) = (count_of(report.sent, "pause"), thousands(report.missed));
         let unsent = match report.unsent {
             0 => String::new(),
-            _ => format!(", {unsent} refused by the device"),
+            unsent => format!(", {} refused by the device", thousands(unsent)),
         };
         let latest = nanos(report.latest_ns);
-        format!("{sent} {pauses} sent, {missed} missed{unsent}; the latest was {latest} late\n")
+        format!("{sent} sent, {missed} missed{unsent}; the latest was {latest} late\n")
     }
 
     fn device(text: &str) -> DeviceName {

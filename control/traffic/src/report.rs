@@ -5,6 +5,7 @@ use endpoint::HostCounters;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use units::human::count_of;
 
 /// The figures of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -174,7 +175,7 @@ impl fmt::Display for Doubt {
         match self {
             Self::Misfits { host, packets } => {
                 let (packets, do_not) =
-                    (counted(*packets, "packet"), if *packets == 1 { "does" } else { "do" });
+                    (count_of(*packets, "packet"), if *packets == 1 { "does" } else { "do" });
                 write!(
                     f,
                     "{host}: {packets} of data {do_not} not fit the plan; are the scenario and its seed "
@@ -189,29 +190,24 @@ impl fmt::Display for Doubt {
                 f.write_str("the scenario and its seed (--set, --variant, --quick) the same at all machines?")
             }
             Self::Unsent { host, frames } => {
-                let frames = counted(*frames, "frame");
+                let frames = count_of(*frames, "frame");
                 write!(f, "{host}: the device took {frames} that it could not send; is its link up?")
             }
         }
     }
 }
 
-/// A count with its noun.
-fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 /// How a run failed that had begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfinished {
     /// Flows have not ended.
-    #[error("{} not ended", if *flows == 1 { "1 flow has".to_owned() } else { format!("{flows} flows have") })]
+    #[error("{} {} not ended", count_of(*flows, "flow"), if *flows == 1 { "has" } else { "have" })]
     Flows {
         /// Flows, counted at each end that was played.
         flows: u64,
     },
     /// Data came that is not in the plan.
-    #[error("{} that the plan does not have", counted(*packets, "packet"))]
+    #[error("{} that the plan does not have", count_of(*packets, "packet"))]
     Misfits {
         /// Packets.
         packets: u64,

@@ -8,6 +8,7 @@ mod bit_set;
 mod bytes;
 mod cells;
 mod decimal;
+pub mod human;
 mod link;
 mod port;
 mod priority;

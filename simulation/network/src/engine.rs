@@ -4,7 +4,6 @@ mod build;
 mod calendar;
 mod checkpoint;
 mod checks;
-mod crew;
 mod exchange;
 mod hosts;
 mod log;
@@ -15,23 +14,24 @@ mod standstill;
 mod start;
 mod switches;
 #[cfg(test)]
+#[path = "engine/tests/testing.rs"]
 mod testing;
 #[cfg(test)]
 mod tests;
 mod turn;
+mod workers;
 
 use crate::flows::Flow;
 use crate::ideal::Paths;
 use crate::network::{FlowSpec, NodeId};
 use crate::nodes::{Place, Station, Switch};
-use crate::observer::{Observer, Progress, Rounds, State, View};
+use crate::observer::{NetworkView, Observer, Progress, Rounds, State};
 use crate::options::Options;
 use crate::outcome::{Checks, Ending, HostOutcome, LinkOutcome, Outcome, SwitchOutcome};
 use crate::stall::Watch;
 use crate::tournament::Tournament;
 use crate::violation::{Broken, Violation};
 pub use checkpoint::NotResumed;
-use crew::Crew;
 use endpoint::FlowId;
 use part::{Part, Window};
 use rand_pcg::Pcg32;
@@ -42,6 +42,7 @@ use std::thread;
 use switch::PortInspection;
 use turn::{Actors, Turn};
 use units::{Interval, Nanos, PortId};
+use workers::Workers;
 
 /// Events between two checks of the sums of a switch.
 const SUMS_EVERY: u64 = 1 << 14;
@@ -137,8 +138,8 @@ impl Engine {
     fn turn(&mut self, flows: &mut impl Iterator<Item = FlowSpec>, observer: &mut impl Observer) -> Stop {
         thread::scope(|scope| {
             let workers = self.options.threads.get().min(self.parts.len()) - 1;
-            let crew = Crew::new(scope, workers);
-            let ending = self.take_turns(flows, observer, &crew);
+            let workers = Workers::new(scope, workers);
+            let ending = self.take_turns(flows, observer, &workers);
             self.tell((Nanos::NEVER, usize::MAX), observer);
             match ending {
                 Ok(ending) => Stop::Ended(ending),
@@ -151,7 +152,7 @@ impl Engine {
         &mut self,
         flows: &mut impl Iterator<Item = FlowSpec>,
         observer: &mut impl Observer,
-        crew: &Crew,
+        workers: &Workers,
     ) -> Result<Ending, Stop> {
         loop {
             self.exchange();
@@ -182,7 +183,7 @@ impl Engine {
                 }
                 self.parts[0].check_event()?;
             } else {
-                self.advance(next, flows, observer, crew)?;
+                self.advance(next, flows, observer, workers)?;
             }
             self.check_sums()?;
             if self.is_interrupted(observer) {
@@ -216,7 +217,7 @@ impl Engine {
         next: Turn,
         flows: &mut impl Iterator<Item = FlowSpec>,
         observer: &mut impl Observer,
-        crew: &Crew,
+        workers: &Workers,
     ) -> Result<(), Stop> {
         if self.parts.len() == 1 {
             return self.run_part(0, &self.window(), observer);
@@ -226,7 +227,7 @@ impl Engine {
         }
         let horizon = next.0 + self.lookahead;
         self.hand_starts_out(horizon, flows);
-        let result = self.run_ahead(horizon, &self.window(), crew);
+        let result = self.run_ahead(horizon, &self.window(), workers);
         self.take_starts_back();
         result
     }
@@ -261,7 +262,7 @@ impl Engine {
     }
 
     /// Lets all parts act beside each other for the lookahead, or until they have to wait.
-    fn run_ahead(&mut self, horizon: Nanos, window: &Window, crew: &Crew) -> Result<(), Stop> {
+    fn run_ahead(&mut self, horizon: Nanos, window: &Window, workers: &Workers) -> Result<(), Stop> {
         let before: Vec<u64> = self.parts.iter().map(|part| part.events).collect();
         let turns: Vec<Turn> = self.parts.iter().map(Part::next).collect();
         let of_part = |part: usize| {
@@ -275,7 +276,7 @@ impl Engine {
             }
         };
         let windows: Vec<Window> = (0..turns.len()).map(of_part).collect();
-        let result = crew.run(&mut self.parts, &windows);
+        let result = workers.run(&mut self.parts, &windows);
         let longest = self.parts.iter().zip(before).map(|(part, before)| part.events - before).max();
         self.rounds.rounds += 1;
         self.rounds.longest += longest.unwrap_or(0);
@@ -326,7 +327,7 @@ impl Engine {
     #[cold]
     fn sample(&mut self, observer: &mut impl Observer) {
         let at = self.next_sample;
-        let view = View {
+        let view = NetworkView {
             homes: &self.homes,
             parts: self.parts.iter().map(Part::view).collect(),
             numbers: &self.numbers,

@@ -20,6 +20,7 @@ mod simulation;
 mod sites;
 mod stall;
 #[cfg(test)]
+#[path = "tests/testing.rs"]
 mod testing;
 pub mod topology;
 mod tournament;
@@ -30,7 +31,7 @@ pub use engine::NotResumed;
 pub use frame::{HEADER_CAPACITY, SimFrame};
 pub use ideal::{Hop, ideal_completion};
 pub use network::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
-pub use observer::{Observer, Progress, Rounds, State, Tap, View};
+pub use observer::{NetworkView, Observer, Progress, Rounds, State, Tap};
 pub use options::Options;
 pub use outcome::{
     Balance, Checks, Ending, FlowRecord, HostOutcome, LinkOutcome, Losses, Outcome, PausedQueue,

@@ -17,7 +17,7 @@ pub trait Observer {
     fn completed(&mut self, _record: &FlowRecord) {}
 
     /// Called at each multiple of [`crate::Options::sampling`], after all events before `now`.
-    fn sample(&mut self, _now: Nanos, _view: &View<'_>) {}
+    fn sample(&mut self, _now: Nanos, _view: &NetworkView<'_>) {}
 
     /// Called when the last bit of a frame arrives at a port of a tapped node, or when its first bit leaves.
     /// `length` is without FCS, and the frame begins with `headers`. Frames that leave come in the order of
@@ -89,7 +89,7 @@ pub struct Rounds {
 }
 
 /// A simulation between two events.
-pub struct View<'a> {
+pub struct NetworkView<'a> {
     /// The part of each node.
     pub(crate) homes: &'a [usize],
     pub(crate) parts: Vec<PartView<'a>>,
@@ -108,7 +108,7 @@ pub(crate) struct PartView<'a> {
     pub pool: &'a FramePool,
 }
 
-impl View<'_> {
+impl NetworkView<'_> {
     /// The switch with number `node`; `None` if that node is no switch.
     pub fn shard(&self, node: NodeId) -> Option<&Shard<SimFrame>> {
         match self.place(node)? {

@@ -84,7 +84,7 @@ pub enum Ending {
 }
 
 /// An egress queue that is paused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PausedQueue {
     /// The switch.
     pub node: NodeId,
@@ -193,25 +193,25 @@ impl Sum for Balance {
     }
 }
 
-/// The number of checks of each invariant; see [`crate::Broken`].
+/// The number of checks of each invariant; see [`crate::Broken`]. Results have them in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checks {
-    /// Conservation of frames and bytes.
-    pub conservation: u64,
-    /// Frames on links and in switches, against the balance.
-    pub sums: u64,
-    /// Ledger of a switch against its queues and groups.
-    pub ledger: u64,
     /// Bytes that a switch holds, against its pools.
     pub buffer: u64,
+    /// Conservation of frames and bytes.
+    pub conservation: u64,
     /// Drops of a switch, by name.
     pub drops: u64,
+    /// Ledger of a switch against its queues and groups.
+    pub ledger: u64,
+    /// Starts of frames, against the end of the frame before.
+    pub link: u64,
     /// Order of delivery.
     pub order: u64,
     /// Frames sent while a pause was in force.
     pub pause: u64,
-    /// Starts of frames, against the end of the frame before.
-    pub link: u64,
+    /// Frames on links and in switches, against the balance.
+    pub sums: u64,
 }
 
 impl Sum for Checks {

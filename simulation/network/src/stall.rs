@@ -1,11 +1,10 @@
 //! The watch for deadlocks and livelocks.
 
-use crate::network::NodeId;
-use crate::outcome::Ending;
+use crate::outcome::{Ending, PausedQueue};
 use endpoint::FlowId;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use units::{Interval, Nanos, PortId, Priority};
+use units::{Interval, Nanos};
 
 /// Looks without progress after which moving frames are a livelock. One would be too few: a frame that is
 /// sent again after a timeout may be lost once more.
@@ -39,15 +38,7 @@ pub(crate) struct Watch {
 }
 
 /// The paused queues that hold frames, with the number of frames that each has sent so far.
-pub(crate) type Stuck = HashMap<Queue, u64, foldhash::fast::FixedState>;
-
-/// A queue of a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct Queue {
-    pub node: NodeId,
-    pub port: PortId,
-    pub priority: Priority,
-}
+pub(crate) type Stuck = HashMap<PausedQueue, u64, foldhash::fast::FixedState>;
 
 impl Watch {
     /// A watch that looks every `stall`.
@@ -72,11 +63,11 @@ impl Watch {
     }
 
     /// The `stuck` queues that were stuck at the last look too and have sent nothing since, sorted.
-    pub fn standing(&mut self, stuck: Stuck) -> Vec<Queue> {
+    pub fn standing(&mut self, stuck: Stuck) -> Vec<PausedQueue> {
         let standing =
-            |queue: &Queue| stuck.get(queue).is_some_and(|sent| self.stuck.get(queue) == Some(sent));
-        let mut queues: Vec<Queue> = stuck.keys().copied().filter(standing).collect();
-        queues.sort_by_key(|queue| (queue.node, queue.port, queue.priority));
+            |queue: &PausedQueue| stuck.get(queue).is_some_and(|sent| self.stuck.get(queue) == Some(sent));
+        let mut queues: Vec<PausedQueue> = stuck.keys().copied().filter(standing).collect();
+        queues.sort_unstable();
         self.stuck = stuck;
         queues
     }

@@ -133,8 +133,8 @@ fn assemble(
         named.map(|(node, kind)| Some(NodeSpec { name: node.name.clone(), kind: kind? })).collect();
     let links = topology.links.iter().map(|link| LinkSpec {
         ends: link.ends,
-        rate: link.wish.rate,
-        delay: link.wish.delay,
+        rate: link.settings.rate,
+        delay: link.settings.delay,
         faults: link.faults,
     });
     let network = NetworkSpec { nodes: specs?, links: links.collect() };
@@ -241,7 +241,7 @@ fn of_host(host: &HostDecl, id: NodeId, topology: &Topology, written: &Written) 
     let port = &topology.node(id).ports[0];
     let (_, peer) = topology.peer(port);
     let station = Station { mac: port.mac, address: written.network.address(port.address) };
-    let rate = topology.links[port.link].wish.rate;
+    let rate = topology.links[port.link].settings.rate;
     host.settings(station, peer.mac, rate, &written.network)
 }
 
@@ -289,7 +289,7 @@ fn sampled_ports(decl: &SamplingDecl, topology: &Topology, problems: &Problems<'
         None if all.len() <= PORTS => all,
         None => {
             let long = |(node, port): &(NodeId, PortId)| {
-                topology.links[topology.node(*node).ports[port.index()].link].wish.long
+                topology.links[topology.node(*node).ports[port.index()].link].settings.long
             };
             all.into_iter().filter(long).collect()
         }

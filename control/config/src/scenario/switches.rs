@@ -103,10 +103,10 @@ impl Maker<'_> {
             return None;
         }
         let mut links = node.ports.iter().map(|port| &self.topology.links[port.link]).zip(ports);
-        let Some((link, port)) = links.find(|(link, port)| port.rate != link.wish.rate) else {
+        let Some((link, port)) = links.find(|(link, port)| port.rate != link.settings.rate) else {
             return Some(());
         };
-        let (rate, of_link) = (port.rate, link.wish.rate);
+        let (rate, of_link) = (port.rate, link.settings.rate);
         let (port, link) = (port.name.clone(), link.name.clone());
         problems.error(place, ProblemKind::RateOfFile { file, port, link, rate, of_link });
         None
@@ -164,7 +164,7 @@ impl Maker<'_> {
     }
 
     fn port(&self, port: &Port, node: &PlanNode, wishes: &[&NodeDecl]) -> Node {
-        let wish = &self.topology.links[port.link].wish;
+        let wish = &self.topology.links[port.link].settings;
         let long = wish.long;
         let mut layers = vec![&self.switch.port];
         layers.extend(long.then_some(self.long_haul));

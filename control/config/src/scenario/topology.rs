@@ -2,8 +2,8 @@
 
 use simulation::Faults;
 use simulation::topology::{
-    DataCenter, Dumbbell, FatTree, Incast, LeafSpine, LinkWish, Plan, PlanError, PlannedLink, PlannedRoute,
-    Role, TwoDataCenters,
+    DataCenter, Dumbbell, FatTree, Incast, LeafSpine, LinkSettings, Plan, PlanError, PlannedLink,
+    PlannedRoute, Role, TwoDataCenters,
 };
 use toml::de::DeValue;
 use units::{BitRate, Distance, Interval, Nanos};
@@ -190,11 +190,11 @@ pub(super) fn describe(found: &mut Vec<(String, &'static [Key])>) {
 }
 
 impl LinkDecl {
-    fn on(&self, below: LinkWish) -> LinkWish {
+    fn on(&self, below: LinkSettings) -> LinkSettings {
         let by_distance = self.distance.as_ref().map(|at| (at.value.propagation(), at.value));
-        let by_delay = self.delay.as_ref().map(|at| (at.value, LinkWish::new(RATE, at.value).distance));
+        let by_delay = self.delay.as_ref().map(|at| (at.value, LinkSettings::new(RATE, at.value).distance));
         let (delay, distance) = by_distance.or(by_delay).unwrap_or((below.delay, below.distance));
-        LinkWish { rate: or(&self.rate, below.rate), delay, distance, ..below }
+        LinkSettings { rate: or(&self.rate, below.rate), delay, distance, ..below }
     }
 }
 
@@ -204,7 +204,7 @@ pub(super) fn read(section: &mut Section<'_, '_>) -> Option<Plan> {
         section.rest();
         return None;
     };
-    let plain = LinkWish::new(RATE, DELAY);
+    let plain = LinkSettings::new(RATE, DELAY);
     if template == TemplateWord::Free {
         return free(section, plain);
     }
@@ -234,32 +234,32 @@ fn refuse(section: &Section<'_, '_>, error: PlanError) {
     section.problems.error(&section.place_of_key(key), error);
 }
 
-fn leaf_spine(section: &mut Section<'_, '_>, link: LinkWish) -> LeafSpine {
+fn leaf_spine(section: &mut Section<'_, '_>, link: LinkSettings) -> LeafSpine {
     let decl = LeafSpineDecl::read(section);
     let [leaves, spines, hosts] = [decl.leaves(), decl.spines(), decl.hosts()].map(usize::from);
     LeafSpine { leaves, spines, hosts, link, uplink: decl.uplink().on(link) }
 }
 
-fn fat_tree(section: &mut Section<'_, '_>, link: LinkWish) -> FatTree {
+fn fat_tree(section: &mut Section<'_, '_>, link: LinkSettings) -> FatTree {
     let decl = FatTreeDecl::read(section);
     let [k, hosts] = [decl.k(), or(&decl.hosts, decl.k() / 2)].map(usize::from);
     FatTree { k, hosts, link, uplink: decl.uplink().on(link) }
 }
 
-fn two_data_centers(section: &mut Section<'_, '_>, hosts: LinkWish) -> TwoDataCenters {
+fn two_data_centers(section: &mut Section<'_, '_>, hosts: LinkSettings) -> TwoDataCenters {
     let both = section.table("data_center", |site| data_center(site, hosts));
     let unstated = DataCenter::Star { hosts: StarDecl::default().hosts().into(), link: hosts };
     let both = both.unwrap_or(unstated);
     let mut site = |key| section.table(key, |site| data_center(site, hosts)).unwrap_or(both);
     let sites = [site("east"), site("west")];
     let gateway_link = section.table("gateway", LinkDecl::read).unwrap_or_default().on(hosts);
-    let long = LinkWish { delay: LONG_DISTANCE.propagation(), distance: LONG_DISTANCE, ..hosts };
+    let long = LinkSettings { delay: LONG_DISTANCE.propagation(), distance: LONG_DISTANCE, ..hosts };
     let read = |it: &mut Section<'_, '_>| (LongLinkDecl::read(it), LinkDecl::read(it).on(long));
     let (decl, long_link) = section.table("long_link", read).unwrap_or((LongLinkDecl::default(), long));
     TwoDataCenters { sites, gateway_link, long_links: decl.count().into(), long_link, relays: decl.relay() }
 }
 
-fn data_center(section: &mut Section<'_, '_>, hosts: LinkWish) -> DataCenter {
+fn data_center(section: &mut Section<'_, '_>, hosts: LinkSettings) -> DataCenter {
     let template = SiteDecl::read(section).template();
     let link = LinkDecl::read(section).on(hosts);
     let mut hosts = || StarDecl::read(section).hosts().into();
@@ -271,7 +271,7 @@ fn data_center(section: &mut Section<'_, '_>, hosts: LinkWish) -> DataCenter {
     }
 }
 
-fn free(section: &mut Section<'_, '_>, plain: LinkWish) -> Option<Plan> {
+fn free(section: &mut Section<'_, '_>, plain: LinkSettings) -> Option<Plan> {
     let decl = FreeDecl::read(section);
     let mut plan = Plan::default();
     for (list, role) in [(&decl.hosts, Role::Host), (&decl.switches, Role::Switch)] {
@@ -284,17 +284,17 @@ fn free(section: &mut Section<'_, '_>, plain: LinkWish) -> Option<Plan> {
             }
         }
     }
-    let wish = LinkDecl::read(section).on(plain);
-    let joined = section.tables("link", |it| join(it, &mut plan, wish));
+    let settings = LinkDecl::read(section).on(plain);
+    let joined = section.tables("link", |it| join(it, &mut plan, settings));
     section.expect("link", "[[topology.link]] with between = [\"h0\", \"s0\"]");
     joined.map(|_| plan)
 }
 
 /// Reads a `[[topology.link]]`: a link from each of the first names to each of the second.
-fn join(section: &mut Section<'_, '_>, plan: &mut Plan, below: LinkWish) {
+fn join(section: &mut Section<'_, '_>, plan: &mut Plan, below: LinkSettings) {
     let (decl, link) = (JoinDecl::read(section), LinkDecl::read(section));
     let count = usize::from(decl.count()).min(64);
-    let wish = LinkWish { long: or(&decl.long, below.long), ..link.on(below) };
+    let settings = LinkSettings { long: or(&decl.long, below.long), ..link.on(below) };
     let Some([ones, others]) = between(&decl.between, section, plan) else { return };
     if plan.links.len() + ones.len() * others.len() * count > 4 * Plan::MOST_NODES {
         section.problems.error(&section.place, PlanError::Nodes { count: plan.links.len() });
@@ -302,7 +302,7 @@ fn join(section: &mut Section<'_, '_>, plan: &mut Plan, below: LinkWish) {
     }
     for &one in &ones {
         for &other in others.iter().cycle().take(others.len() * count) {
-            plan.join(one, other, wish);
+            plan.join(one, other, settings);
         }
     }
 }
@@ -344,7 +344,7 @@ pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut Plan) {
             return true;
         }
         changed += 1;
-        link.wish = LinkWish { long: or(&decl.long, link.wish.long), ..change.on(link.wish) };
+        link.settings = LinkSettings { long: or(&decl.long, link.settings.long), ..change.on(link.settings) };
         if let Some(faults) = &decl.faults {
             link.faults = [faults.settings(); 2];
         }

@@ -195,10 +195,10 @@ impl Reader<'_> {
             section.problems.error(&place, PoissonError::Endless);
             return None;
         };
-        let long = self.topology.links.iter().filter(|link| link.wish.long);
+        let long = self.topology.links.iter().filter(|link| link.settings.long);
         let of = match decl.load_of() {
             LoadWord::Hosts => LoadOf::Hosts,
-            LoadWord::Long => LoadOf::Long(long.map(|it| it.wish.rate.bits_per_second() as f64).sum()),
+            LoadWord::Long => LoadOf::Long(long.map(|it| it.settings.rate.bits_per_second() as f64).sum()),
         };
         let places = |hosts: Vec<NodeId>| hosts.into_iter().map(|host| self.place(host)).collect::<Vec<_>>();
         let (sources, destinations) = ends?;
@@ -217,7 +217,7 @@ impl Reader<'_> {
     fn place(&self, host: NodeId) -> HostPlace {
         let node = self.topology.node(host);
         // Every host has one port.
-        let rate = self.topology.links[node.ports[0].link].wish.rate;
+        let rate = self.topology.links[node.ports[0].link].settings.rate;
         (host, node.site, rate)
     }
 
@@ -237,7 +237,7 @@ impl Reader<'_> {
             return None;
         }
         if pairs.is_empty() {
-            section.problems.error(&section.place, PoissonError::Nobody);
+            section.problems.error(&section.place, PoissonError::NoPairs);
             return None;
         }
         let sizes = sizes?.unwrap_or(Sizes::Endless);

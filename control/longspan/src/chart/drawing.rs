@@ -1,6 +1,7 @@
 //! SVG elements. The picture or page that contains them has styles for their classes: `g` for a grid, `f` for a
 //! frame, `l` for a line and `s` for a surface. Lines and surfaces have the colour of their class `c0`, `c1`, ...
 
+use super::axis::Axis;
 use core::fmt::{Arguments, Display, Write};
 
 /// The number of colours in a style.
@@ -13,6 +14,42 @@ pub const SHADES: u64 = 4;
 pub fn escaped(text: &str) -> String {
     let characters = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
     characters.into_iter().fold(text.to_owned(), |text, (character, safe)| text.replace(character, safe))
+}
+
+/// The last `room` characters of a name that is too long, because names differ mostly at their ends.
+pub fn shortened(name: &str, room: usize) -> String {
+    let count = name.chars().count();
+    if count <= room {
+        return name.to_owned();
+    }
+    let tail: String = name.chars().skip(count - (room - 2)).collect();
+    format!("..{tail}")
+}
+
+/// The rectangle of a chart in a picture, in pixels.
+#[derive(Clone, Copy, Debug)]
+pub struct Area {
+    /// Its left and right edge.
+    pub x: (f64, f64),
+    /// Its upper and lower edge.
+    pub y: (f64, f64),
+}
+
+impl Area {
+    /// The horizontal position of `value`.
+    pub fn x_of(&self, axis: &Axis, value: f64) -> f64 {
+        self.x.0 + axis.place(value) * (self.x.1 - self.x.0)
+    }
+
+    /// The vertical position of `value`.
+    pub fn y_of(&self, axis: &Axis, value: f64) -> f64 {
+        self.y.1 - axis.place(value) * (self.y.1 - self.y.0)
+    }
+
+    /// The positions and texts of the labels of a horizontal `axis`.
+    pub fn x_labels(&self, axis: &Axis) -> Vec<(f64, String)> {
+        axis.labels().into_iter().map(|(value, label)| (self.x_of(axis, value), label)).collect()
+    }
 }
 
 /// Elements, one per line. Coordinates are pixels of the picture.
@@ -35,20 +72,37 @@ impl Drawing {
         self.put(format_args!("<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>"));
     }
 
-    /// A line of the grid.
-    pub fn grid(&mut self, path: Arguments<'_>) {
-        self.put(format_args!("<path class=\"g\" d=\"{path}\"/>"));
+    /// The frame around a chart.
+    pub fn frame(&mut self, Area { x: (left, right), y: (top, bottom) }: Area) {
+        let (width, height) = (right - left, bottom - top);
+        self.put(format_args!(
+            "<rect class=\"f\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>"
+        ));
     }
 
-    /// The frame around a chart.
-    pub fn frame(
-        &mut self,
-        (x, y): (impl Display, impl Display),
-        (width, height): (impl Display, impl Display),
-    ) {
-        self.put(format_args!(
-            "<rect class=\"f\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"
-        ));
+    /// The grid and the labels of a vertical axis.
+    pub fn y_axis(&mut self, area: Area, axis: &Axis) {
+        let (left, right) = area.x;
+        for (value, label) in axis.labels() {
+            let y = area.y_of(axis, value);
+            self.put(format_args!("<path class=\"g\" d=\"M{left} {y:.1}H{right}\"/>"));
+            self.text(left - 7.0, format_args!("{:.1}", y + 4.0), "end", &label);
+        }
+    }
+
+    /// The grid of a horizontal axis with these labels.
+    pub fn x_grid(&mut self, area: Area, labels: &[(f64, String)]) {
+        let (top, bottom) = area.y;
+        for (x, _) in labels {
+            self.put(format_args!("<path class=\"g\" d=\"M{x:.1} {top}V{bottom}\"/>"));
+        }
+    }
+
+    /// The labels of a horizontal axis below a chart that ends at `bottom`.
+    pub fn x_labels(&mut self, bottom: f64, labels: &[(f64, String)]) {
+        for (x, label) in labels {
+            self.text(format_args!("{x:.1}"), bottom + 17.0, "middle", label);
+        }
     }
 
     /// A line along `path`.
@@ -57,13 +111,13 @@ impl Drawing {
         self.put(format_args!("<path class=\"l c{colour}{dashes}\" d=\"{path}\"/>"));
     }
 
-    /// A line in steps: each part is horizontal or vertical.
-    pub fn steps(&mut self, colour: usize, corners: impl Iterator<Item = (i32, f64)>) {
+    /// A line in steps through `corners`, which are horizontal pixels and values: each part is horizontal or vertical.
+    pub fn steps(&mut self, colour: usize, area: Area, axis: &Axis, corners: Vec<(i32, u64)>) {
         let mut path = String::new();
         let mut last: Option<(i32, i64)> = None;
-        for (x, y) in corners {
+        for (x, value) in corners {
             // In tenths and relative, to save space: a page has many of these.
-            let y = (y * 10.0).round() as i64;
+            let y = (area.y_of(axis, value as f64) * 10.0).round() as i64;
             match last {
                 None => write!(path, "M{x} {}", tenths(y)),
                 Some(same) if same == (x, y) => continue,
@@ -97,6 +151,7 @@ fn tenths(value: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::axis::Quantity;
 
     #[test]
     fn nothing_that_a_scenario_says_becomes_markup() {
@@ -107,9 +162,16 @@ mod tests {
     #[test]
     fn steps_go_along_one_axis_at_a_time_and_say_nothing_twice() {
         let mut drawing = Drawing::default();
-        let corners = [(70, 236.0), (80, 236.0), (80, 124.0), (80, 124.0), (90, 124.0)];
-        drawing.steps(9, corners.into_iter());
+        let (area, axis) = (Area { x: (0.0, 90.0), y: (12.0, 236.0) }, Axis::exact(Quantity::Count, 224.0));
+        drawing.steps(9, area, &axis, vec![(70, 0), (80, 0), (80, 112), (80, 112), (90, 112)]);
         assert_eq!(drawing.elements(), "<path class=\"l c1\" d=\"M70 236h10v-112h10\"/>\n");
         assert_eq!([25, -25, 30, -5].map(tenths), ["2.5", "-2.5", "3", "-0.5"]);
+    }
+    #[test]
+    fn of_a_long_name_the_end_is_shown() {
+        assert_eq!(shortened("bifrost", 25), "bifrost");
+        let long = shortened("bifrost long_haul.bifrost.slot=100us", 25);
+        assert_eq!(long, "..haul.bifrost.slot=100us");
+        assert_eq!(long.len(), 25);
     }
 }

@@ -1,6 +1,7 @@
-//! The parts of charts: of the plot of a replay, and of the plots on the page of an experiment.
+//! Charts as SVG: the plot of a replay, and the plots on the page of an experiment.
 
 pub mod axis;
 pub mod drawing;
-pub mod scale;
+pub mod plot;
+pub mod time_axis;
 pub mod trace;

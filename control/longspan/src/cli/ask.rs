@@ -1,8 +1,8 @@
 //! `longspan show` and `longspan reload`.
 
-use super::value::interval;
+use super::value::{interval, one_of};
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::PossibleValue;
 use std::path::PathBuf;
 use telemetry::View;
 use units::Interval;
@@ -41,7 +41,7 @@ Exit status: 0 success, 1 no gateway answered, or it was restarted within --inte
 With the view roce, 0 means healthy, 3 that something should be looked at, 4 unhealthy.")]
 pub struct ShowArgs {
     /// View to show
-    #[arg(value_parser = views())]
+    #[arg(value_parser = one_of(View::ALL, view))]
     pub view: View,
     /// Show only this port
     #[arg(long, value_name = "NAME")]
@@ -71,10 +71,7 @@ pub struct Whom {
     pub config: Option<PathBuf>,
 }
 
-/// The views of a running gateway.
-fn views() -> impl TypedValueParser<Value = View> {
-    let values = View::ALL.map(|view| PossibleValue::new(view.name()).help(view.about()));
-    PossibleValuesParser::new(values).try_map(|name| {
-        View::ALL.into_iter().find(|view| view.name() == name).ok_or("not the name of a view")
-    })
+/// A view of a running gateway, with its help.
+fn view(view: View) -> PossibleValue {
+    PossibleValue::new(view.name()).help(view.about())
 }

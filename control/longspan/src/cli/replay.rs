@@ -1,6 +1,6 @@
 //! `longspan replay`.
 
-use super::value::interval;
+use super::value::{interval, named};
 use clap::{ArgGroup, Args};
 use core::num::NonZeroU32;
 use core::str::FromStr;
@@ -121,12 +121,8 @@ impl FromStr for PortFile {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            Some((port, file)) if !port.is_empty() && !file.is_empty() => {
-                Ok(Self { port: port.into(), file: file.into() })
-            }
-            _ => Err("expected PORT=FILE, for example dc0=a.pcap".into()),
-        }
+        let (port, file) = named(text, "expected PORT=FILE, for example dc0=a.pcap")?;
+        Ok(Self { port: port.into(), file: file.into() })
     }
 }
 
@@ -143,13 +139,9 @@ impl FromStr for PortSources {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            Some((port, sources)) if !port.is_empty() => {
-                let sources: Result<_, ParseSourceMatchError> = sources.split(',').map(str::parse).collect();
-                Ok(Self { port: port.into(), sources: sources.map_err(|error| error.to_string())? })
-            }
-            _ => Err("expected PORT=SOURCE, for example dc0=10.0.0.0/8".into()),
-        }
+        let (port, sources) = named(text, "expected PORT=SOURCE, for example dc0=10.0.0.0/8")?;
+        let sources: Result<_, ParseSourceMatchError> = sources.split(',').map(str::parse).collect();
+        Ok(Self { port: port.into(), sources: sources.map_err(|error| error.to_string())? })
     }
 }
 

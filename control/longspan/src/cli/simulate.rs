@@ -79,8 +79,8 @@ pub struct SimulateArgs {
     pub again: bool,
     /// Write a checkpoint of each run every TIME (30s, 10m, 2h) and on an interrupt, from which the same command
     /// goes on. Results are the same. Default: an interrupted run begins anew
-    #[arg(long, value_name = "TIME")]
-    pub checkpoint: Option<Period>,
+    #[arg(long, value_name = "TIME", value_parser = clock_time)]
+    pub checkpoint: Option<Duration>,
     /// Run only shard I of N, from 1 to N, and write only the directories of its runs. The shards of
     /// all I together are all runs. Write the summary with --join
     #[arg(long, value_name = "I/N", conflicts_with = "json")]
@@ -98,23 +98,10 @@ pub struct SimulateArgs {
     pub json: bool,
 }
 
-/// A time by the clock on the wall: `30s`, `10m`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Period(pub Duration);
-
-impl FromStr for Period {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
-        let read = |(unit, millis): (&str, u64)| {
-            let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
-            number.checked_mul(millis).filter(|millis| *millis > 0)
-        };
-        let millis =
-            units.into_iter().find_map(read).ok_or("expected a time above 0 such as 30s, 10m or 2h")?;
-        Ok(Self(Duration::from_millis(millis)))
-    }
+/// Parses a time by the clock on the wall: `30s`, `10m`.
+fn clock_time(text: &str) -> Result<Duration, &'static str> {
+    let time = humantime::parse_duration(text).ok().filter(|time| !time.is_zero());
+    time.ok_or("expected a time above 0 such as 30s, 10m or 2h")
 }
 
 /// `KEY=VALUE,VALUE`.
@@ -172,12 +159,12 @@ mod tests {
 
     #[test]
     fn a_period_has_a_unit_and_is_not_zero() {
-        let millis = |text: &str| text.parse().map(|Period(period)| period.as_millis());
+        let millis = |text: &str| clock_time(text).map(|time| time.as_millis());
         assert_eq!(
-            ["250ms", "30s", "10m", "2h"].map(millis),
-            [Ok(250), Ok(30_000), Ok(600_000), Ok(7_200_000)]
+            ["250ms", "30s", "10m", "2h", "1.5h"].map(millis),
+            [Ok(250), Ok(30_000), Ok(600_000), Ok(7_200_000), Ok(5_400_000)]
         );
-        for wrong in ["", "10", "m", "0s", "-1s", "1.5h", "10 parsecs", "18446744073709551615h"] {
+        for wrong in ["", "10", "m", "0s", "-1s", "10 parsecs", "18446744073709551615h"] {
             assert!(millis(wrong).is_err(), "{wrong}");
         }
     }

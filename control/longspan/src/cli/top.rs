@@ -1,10 +1,9 @@
 //! `longspan top`.
 
 use super::ask::Whom;
-use super::value::interval;
-use crate::top::views::View;
+use super::value::{interval, one_of};
+use crate::top::views::DashboardView;
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use units::Interval;
 
 /// Watch a running gateway on the terminal
@@ -23,8 +22,8 @@ use units::Interval;
 Exit status: 0 quit or printed, 1 no gateway answered, 2 wrong usage or no terminal.")]
 pub struct TopArgs {
     /// View to begin with
-    #[arg(long, value_name = "VIEW", default_value = View::default().name(), value_parser = views())]
-    pub view: View,
+    #[arg(long, value_name = "VIEW", default_value = DashboardView::default().name(), value_parser = one_of(DashboardView::ALL, |view| view.name().into()))]
+    pub view: DashboardView,
     /// Show only this port
     #[arg(long, value_name = "NAME")]
     pub port: Option<String>,
@@ -37,11 +36,4 @@ pub struct TopArgs {
     /// The gateway to ask.
     #[command(flatten)]
     pub whom: Whom,
-}
-
-fn views() -> impl TypedValueParser<Value = View> {
-    let values = View::ALL.map(|view| PossibleValue::new(view.name()));
-    PossibleValuesParser::new(values).try_map(|name| {
-        View::ALL.into_iter().find(|view| view.name() == name).ok_or("not the name of a view")
-    })
 }

@@ -1,6 +1,6 @@
 //! `longspan traffic`.
 
-use super::value::interval;
+use super::value::{interval, named};
 use clap::{Args, Subcommand};
 use config::scenario::Override;
 use core::str::FromStr;
@@ -128,12 +128,8 @@ impl FromStr for HostDevice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            Some((host, device)) if !host.is_empty() && !device.is_empty() => {
-                Ok(Self { host: host.into(), device: device.into() })
-            }
-            _ => Err("expected NAME=DEVICE, for example h0=eth1".into()),
-        }
+        let (host, device) = named(text, "expected NAME=DEVICE, for example h0=eth1")?;
+        Ok(Self { host: host.into(), device: device.into() })
     }
 }
 

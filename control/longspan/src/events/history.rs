@@ -1,9 +1,9 @@
 //! Pauses as intervals.
 
-use super::utc::utc;
+use super::utc;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use telemetry::table::duration;
+use units::human::duration;
 
 /// The port, the priority and the direction of a pause.
 type Key = (String, u64, String);

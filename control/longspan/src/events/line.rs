@@ -1,6 +1,6 @@
 //! An event on the screen.
 
-use super::utc::utc;
+use super::utc;
 use serde_json::{Map, Value};
 
 /// The fields that every event has, which come first.

@@ -2,16 +2,16 @@
 
 mod history;
 mod line;
-mod utc;
 
 use crate::ask;
 use crate::cli::events::EventsArgs;
 use crate::console;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use gateway::socket::{self, EventsRequest, Lines, Request, Response};
+use gateway::socket::{EventsRequest, Lines, Request};
 use history::History;
 use serde_json::{Map, Value};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// The number of past events that are shown before the first new one.
 const SHOWN: usize = 10;
@@ -33,10 +33,7 @@ pub fn run(args: &EventsArgs) -> Result<(), Failure> {
     let kinds = if args.history { PAUSES.map(str::to_owned).into() } else { args.kinds.clone() };
     let (ports, priorities) = (args.ports.clone(), args.priorities.clone());
     let request = Request::Events(EventsRequest { last, follow, ports, priorities, kinds });
-    let mut lines = match socket::listen(&ask::path(&args.whom)?, &request)? {
-        (Response::Streaming, lines) => lines,
-        (other, _) => return Err(Failure::unexpected(&other)),
-    };
+    let mut lines = ask::listen(&args.whom, &request)?;
     if args.history {
         return show_history(&mut lines, args);
     }
@@ -81,6 +78,11 @@ fn show_history(lines: &mut Lines, args: &EventsArgs) -> Result<(), Failure> {
         }
     }
     tell_if_none(pauses.len() - shown)
+}
+
+/// Unix time as RFC 3339 shows it, in UTC, to the nanosecond.
+fn utc(unix_ns: u64) -> String {
+    humantime::format_rfc3339_nanos(UNIX_EPOCH + Duration::from_nanos(unix_ns)).to_string()
 }
 
 /// The event in a line.

@@ -29,11 +29,7 @@ impl Recorded {
     /// # Errors
     /// [`Failure::Write`].
     pub fn create(path: &Path, gateway: &Gateway) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(|source| Failure::Write {
-            path: path.into(),
-            source,
-            running: false,
-        })?;
+        let file = File::create(path).map_err(Failure::uncreated(path))?;
         let names = gateway.port_names().map(str::to_owned).collect();
         let lines = Lines { file: BufWriter::new(file), names, number: 0, outcome: Ok(()) };
         Ok(Self { path: path.into(), lines: Rc::new(RefCell::new(lines)) })
@@ -52,7 +48,7 @@ impl Recorded {
     pub fn finish(self) -> Result<(), Failure> {
         let Lines { file, outcome, .. } = &mut *self.lines.borrow_mut();
         let written = core::mem::replace(outcome, Ok(())).and_then(|()| file.flush());
-        written.map_err(|source| Failure::Write { path: self.path.clone(), source, running: true })
+        written.map_err(Failure::unwritten(&self.path))
     }
 }
 

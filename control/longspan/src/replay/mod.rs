@@ -19,7 +19,7 @@ use outputs::Destinations;
 use replay::report::Report;
 use replay::series::Sampling;
 use replay::{Outcome, Replay};
-use telemetry::table::thousands;
+use units::human::thousands;
 
 /// The progress of captures whose total length is known.
 const MEASURED: &str = "{bar:40} {percent:>3}%  {msg} frames  {bytes_per_sec}  {eta} left";

@@ -12,7 +12,7 @@ use replay::report::Report;
 use replay::series::Series;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The files to write.
 pub struct Destinations {
@@ -74,13 +74,12 @@ impl Destinations {
     /// # Errors
     /// [`Failure::Start`], [`Failure::Write`], and [`Failure::Usage`] if two of `claims` are one file.
     pub fn create(&self, claims: &Claims) -> Result<Outputs, Failure> {
-        let failed = |path: &Path, source| Failure::Write { path: path.into(), source, running: false };
         if let Some(directory) = &self.directory {
-            fs::create_dir_all(directory).map_err(|source| failed(directory, source))?;
+            fs::create_dir_all(directory).map_err(Failure::uncreated(directory))?;
         }
         claims.create()?;
         for path in [&self.report, &self.series, &self.plot].into_iter().flatten() {
-            File::create(path).map_err(|source| failed(path, source))?;
+            File::create(path).map_err(Failure::uncreated(path))?;
         }
         let writers = self.captures.iter().map(|path| {
             path.as_ref().map(|path| CaptureWriter::create(path).map_err(Failure::Start)).transpose()
@@ -118,7 +117,7 @@ fn write(
         fill(&mut file)?;
         file.flush()
     });
-    written.map_err(|source| Failure::Write { path: path.into(), source, running: true })
+    written.map_err(Failure::unwritten(path))
 }
 
 /// The name of a port's capture. Names of ports may contain a slash, as in `1/1`.

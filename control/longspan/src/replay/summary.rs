@@ -1,13 +1,15 @@
 //! The page on standard output: the results for a network operator, and the written files.
 
 use super::outputs::Destinations;
+use crate::console::line;
 use core::fmt::Write;
 use replay::report::Report;
-use report::{PortReport, PriorityReport};
+use report::{LimitsReport, PortReport, PriorityReport, WatchdogQueueReport};
 use switch::Volume;
 use switch::figure::LISTS;
-use telemetry::table::{Table, bytes, nanos, rate, section, thousands};
+use telemetry::table::{Columns, Table, section};
 use telemetry::tables::{self, threshold};
+use units::human::{bytes, nanos, rate, thousands};
 
 /// The page, in plain ASCII. It has at most 100 columns if names have the usual length.
 pub fn page(report: &Report, destinations: &Destinations) -> String {
@@ -21,12 +23,6 @@ pub fn page(report: &Report, destinations: &Destinations) -> String {
     write_verdict(&mut page, report);
     write_files(&mut page, report, destinations);
     page
-}
-
-/// A line of the page. Writing to a string cannot fail.
-macro_rules! line {
-    ($page:expr) => { $page.push('\n') };
-    ($page:expr, $($argument:tt)*) => { let _ = writeln!($page, $($argument)*); };
 }
 
 fn heading(report: &Report) -> String {
@@ -72,61 +68,43 @@ fn write_unassigned(page: &mut String, report: &Report) {
 }
 
 fn write_ports(page: &mut String, report: &Report) {
-    let headings = [
-        "port",
-        "rate",
-        "in frames",
-        "in bytes",
-        "out frames",
-        "out bytes",
-        "control",
-        "consumed",
-        "dropped",
+    let columns: Columns<'_, &PortReport> = &[
+        ("port", |port| port.name.clone()),
+        ("rate", |port| rate(port.rate_bits_per_second)),
+        ("in frames", |port| thousands(port.arrived.frames)),
+        ("in bytes", |port| bytes(port.arrived.bytes.0)),
+        ("out frames", |port| thousands(port.out.frames)),
+        ("out bytes", |port| bytes(port.out.bytes.0)),
+        ("control", |port| thousands(port.control_out.frames)),
+        ("consumed", |port| thousands(port.consumed.values().copied().sum::<Volume>().frames)),
+        ("dropped", |port| thousands(port.drops().map(|(.., count)| count.frames).sum())),
     ];
-    let mut table = Table::new(1, headings);
-    for port in &report.ports {
-        let consumed: Volume = port.consumed.values().copied().sum();
-        let dropped: u64 = port.drops().map(|(.., count)| count.frames).sum();
-        table.row([
-            port.name.clone(),
-            rate(port.rate_bits_per_second),
-            thousands(port.arrived.frames),
-            bytes(port.arrived.bytes.0),
-            thousands(port.out.frames),
-            bytes(port.out.bytes.0),
-            thousands(port.control_out.frames),
-            thousands(consumed.frames),
-            thousands(dropped),
-        ]);
-    }
-    section(page, "PORTS", &table);
+    section(page, "PORTS", &Table::of(1, columns, &report.ports));
 }
 
-fn priorities(report: &Report) -> impl Iterator<Item = (&PortReport, &PriorityReport)> {
+/// A priority of a port.
+type Class<'a> = (&'a PortReport, &'a PriorityReport);
+
+fn priorities(report: &Report) -> impl Iterator<Item = Class<'_>> {
     report.ports.iter().flat_map(|port| port.priorities.iter().map(move |priority| (port, priority)))
 }
 
 fn write_lossless(page: &mut String, report: &Report) {
-    let headings =
-        ["port", "prio", "XOFF", "refresh", "XON", "paused for", "peak", "XOFF at", "headroom peak", "size"];
-    let mut table = Table::new(2, headings);
-    for (port, priority) in priorities(report) {
-        let (group, pauses) = (&priority.ingress, &priority.pauses_sent);
-        let Some(limits) = &group.limits else { continue };
-        table.row([
-            port.name.clone(),
-            priority.priority.to_string(),
-            thousands(pauses.frames.xoff),
-            thousands(pauses.frames.refresh),
-            thousands(pauses.frames.xon),
-            nanos(pauses.paused_ns),
-            bytes(group.watermark_bytes),
-            threshold(limits),
-            bytes(group.headroom_watermark_bytes),
-            bytes(limits.headroom_bytes),
-        ]);
-    }
-    section(page, "LOSSLESS PRIORITIES: pauses sent, and occupancy of the priority groups", &table);
+    let columns: Columns<'_, (Class<'_>, &LimitsReport)> = &[
+        ("port", |((port, _), _)| port.name.clone()),
+        ("prio", |((_, it), _)| it.priority.to_string()),
+        ("XOFF", |((_, it), _)| thousands(it.pauses_sent.frames.xoff)),
+        ("refresh", |((_, it), _)| thousands(it.pauses_sent.frames.refresh)),
+        ("XON", |((_, it), _)| thousands(it.pauses_sent.frames.xon)),
+        ("paused for", |((_, it), _)| nanos(it.pauses_sent.paused_ns)),
+        ("peak", |((_, it), _)| bytes(it.ingress.watermark_bytes)),
+        ("XOFF at", |(_, limits)| threshold(limits)),
+        ("headroom peak", |((_, it), _)| bytes(it.ingress.headroom_watermark_bytes)),
+        ("size", |(_, limits)| bytes(limits.headroom_bytes)),
+    ];
+    let rows = priorities(report).filter_map(|class| Some((class, class.1.ingress.limits.as_ref()?)));
+    let title = "LOSSLESS PRIORITIES: pauses sent, and occupancy of the priority groups";
+    section(page, title, &Table::of(2, columns, rows));
 }
 
 /// The tables that are listed for a summary.
@@ -139,28 +117,22 @@ fn write_listed(page: &mut String, report: &Report) {
 }
 
 fn write_queues(page: &mut String, report: &Report) {
-    let headings =
-        ["port", "prio", "frames", "ECN marked", "peak", "p50 delay", "p99 delay", "max delay", "paused for"];
-    let mut table = Table::new(2, headings);
-    for (port, priority) in priorities(report) {
-        let (queue, pauses) = (&priority.egress, &priority.pauses_received);
-        let silent = queue.transmitted.frames == 0 && queue.queued.frames == 0 && pauses.paused_ns == 0;
-        if silent && queue.dropped.is_empty() {
-            continue;
-        }
-        table.row([
-            port.name.clone(),
-            priority.priority.to_string(),
-            thousands(queue.transmitted.frames),
-            thousands(queue.ecn_marked),
-            bytes(queue.watermark_bytes),
-            nanos(queue.delay.p50_ns),
-            nanos(queue.delay.p99_ns),
-            nanos(queue.delay.max_ns),
-            nanos(pauses.paused_ns),
-        ]);
-    }
-    section(page, "QUEUES", &table);
+    let columns: Columns<'_, Class<'_>> = &[
+        ("port", |(port, _)| port.name.clone()),
+        ("prio", |(_, it)| it.priority.to_string()),
+        ("frames", |(_, it)| thousands(it.egress.transmitted.frames)),
+        ("ECN marked", |(_, it)| thousands(it.egress.ecn_marked)),
+        ("peak", |(_, it)| bytes(it.egress.watermark_bytes)),
+        ("p50 delay", |(_, it)| nanos(it.egress.delay.p50_ns)),
+        ("p99 delay", |(_, it)| nanos(it.egress.delay.p99_ns)),
+        ("max delay", |(_, it)| nanos(it.egress.delay.max_ns)),
+        ("paused for", |(_, it)| nanos(it.pauses_received.paused_ns)),
+    ];
+    let is_used = |(_, it): &Class<'_>| {
+        let has_frames = it.egress.transmitted.frames > 0 || it.egress.queued.frames > 0;
+        has_frames || it.pauses_received.paused_ns > 0 || !it.egress.dropped.is_empty()
+    };
+    section(page, "QUEUES", &Table::of(2, columns, priorities(report).filter(is_used)));
 }
 
 fn write_drops(page: &mut String, report: &Report) {
@@ -175,20 +147,16 @@ fn write_drops(page: &mut String, report: &Report) {
 }
 
 fn write_storms(page: &mut String, report: &Report) {
-    let mut table = Table::new(2, ["port", "prio", "storms", "restored", "status"]);
-    for (port, priority) in priorities(report) {
-        let Some(watchdog) = priority.egress.watchdog.filter(|watchdog| watchdog.counters.storms > 0) else {
-            continue;
-        };
-        table.row([
-            port.name.clone(),
-            priority.priority.to_string(),
-            thousands(watchdog.counters.storms),
-            thousands(watchdog.counters.restored),
-            if watchdog.stormed { "stormed".into() } else { "restored".into() },
-        ]);
-    }
-    section(page, "STORMS: queues with a pause storm", &table);
+    let columns: Columns<'_, (Class<'_>, WatchdogQueueReport)> = &[
+        ("port", |((port, _), _)| port.name.clone()),
+        ("prio", |((_, it), _)| it.priority.to_string()),
+        ("storms", |(_, watchdog)| thousands(watchdog.counters.storms)),
+        ("restored", |(_, watchdog)| thousands(watchdog.counters.restored)),
+        ("status", |(_, watchdog)| if watchdog.stormed { "stormed".into() } else { "restored".into() }),
+    ];
+    let rows = priorities(report).filter_map(|class| Some((class, class.1.egress.watchdog?)));
+    let stormed = rows.filter(|(_, watchdog)| watchdog.counters.storms > 0);
+    section(page, "STORMS: queues with a pause storm", &Table::of(2, columns, stormed));
 }
 
 fn write_verdict(page: &mut String, report: &Report) {
@@ -224,17 +192,13 @@ fn write_verdict(page: &mut String, report: &Report) {
 }
 
 fn write_files(page: &mut String, report: &Report, destinations: &Destinations) {
-    let mut table = Table::new(2, ["", ""]);
-    for (port, path) in report.ports.iter().zip(&destinations.captures) {
-        if let Some(path) = path {
-            table.row([port.name.clone(), path.display().to_string()]);
-        }
-    }
+    let captures = report.ports.iter().map(|port| port.name.as_str()).zip(&destinations.captures);
     let others =
         [("report", &destinations.report), ("series", &destinations.series), ("plot", &destinations.plot)];
-    for (what, path) in others {
+    let mut table = Table::new(2, ["", ""]);
+    for (what, path) in captures.chain(others) {
         if let Some(path) = path {
-            table.row([what.into(), path.display().to_string()]);
+            table.row([what.to_owned(), path.display().to_string()]);
         }
     }
     if !table.is_empty() {

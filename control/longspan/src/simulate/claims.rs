@@ -1,7 +1,7 @@
 //! Verdicts on the claims of papers.
 
 use super::plan::Planned;
-use super::summary::{ClaimSummary, EndingName, Figure, PaperFigure, RunSummary, Spread, Verdict};
+use super::summary::{ClaimSummary, EndingName, Figure, RunSummary, Spread, Verdict};
 use config::scenario::{Better, Claim, Paper};
 use indexmap::IndexSet;
 
@@ -42,7 +42,7 @@ fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &Option<RunSu
         of: claim.of.clone(),
         against: claim.against.clone(),
         point: point.map(Into::into),
-        paper: said(claim.paper),
+        paper: claim.paper,
         better: direction(claim),
         flows,
         ours,
@@ -119,13 +119,6 @@ fn change(after: f64, before: f64) -> Option<f64> {
         return Some(0.0);
     }
     (before != 0.0).then(|| after / before - 1.0)
-}
-
-fn said(paper: Paper) -> PaperFigure {
-    match paper {
-        Paper::Figure { value, .. } => PaperFigure::One(Figure(value)),
-        Paper::Range { low, high } => PaperFigure::Range([Figure(low), Figure(high)]),
-    }
 }
 
 /// The lowest and the highest figure of the paper.

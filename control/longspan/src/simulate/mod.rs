@@ -1,15 +1,16 @@
 //! `longspan simulate`.
 
 mod claims;
-mod crew;
 mod digest;
-pub mod export;
+mod distribution;
+mod export;
 mod join;
 pub mod page;
-mod percentile;
 mod plan;
+mod pool;
 mod progress;
 mod run;
+mod sets;
 pub mod shard;
 mod summary;
 mod tables;
@@ -25,6 +26,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::thread;
 use summary::{EndingName, RunSummary, Summary};
+use units::human::count_of;
 
 /// Runs all variants, sweeps and seeds of a scenario, or a shard of them, or joins their results.
 ///
@@ -38,9 +40,8 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let done = if args.join { join::join(&plan, &args.out)? } else { simulated(&plan, args, &interrupt)? };
     let planned = done.len();
     if let Some(shard) = args.shard {
-        let directory = args.out.display();
-        let runs = if planned == 1 { "run" } else { "runs" };
-        console::print(&format!("Shard {shard} has {planned} {runs}, with results in {directory}\n"))?;
+        let (runs, directory) = (count_of(planned as u64, "run"), args.out.display());
+        console::print(&format!("Shard {shard} has {runs}, with results in {directory}\n"))?;
         return verdict(&done.into_iter().flatten().collect::<Vec<_>>(), planned);
     }
     let claims = claims::judge(&plan.file.claims, &plan.runs, &done);
@@ -50,7 +51,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     if args.json {
         console::print(&console::json(&summary))?;
     } else {
-        console::print(&tables::page(&summary, &plan, &args.out))?;
+        console::print(&tables::page(&summary, &args.out))?;
     }
     page::write(&args.out, &summary)?;
     if args.tables.is_some() {
@@ -65,12 +66,11 @@ fn simulated(
     args: &SimulateArgs,
     interrupt: &Interrupt,
 ) -> Result<Vec<Option<RunSummary>>, Failure> {
-    let failed = |source| Failure::Write { path: args.out.clone(), source, running: false };
-    fs::create_dir_all(&args.out).map_err(failed)?;
+    fs::create_dir_all(&args.out).map_err(Failure::uncreated(&args.out))?;
     let board = Board::new(plan.runs.len(), interrupt);
     let jobs = args.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let work = |index| board.goes_on().then(|| one(plan, index, args, &board));
-    let done = crew::work(plan.runs.len(), jobs, work);
+    let done = pool::work(plan.runs.len(), jobs, work);
     board.end();
     done.into_iter().map(|run| run.flatten().transpose()).collect()
 }

@@ -88,7 +88,7 @@ impl<'a> Board<'a> {
             self.runs.iter().map(|entry| of(entry).load(Ordering::Relaxed)).sum()
         };
         let (done, runs) = (self.done.load(Ordering::Relaxed), self.runs.len());
-        let transmissions = telemetry::table::thousands(sum(|entry| &entry.transmissions));
+        let transmissions = units::human::thousands(sum(|entry| &entry.transmissions));
         self.bar.set_message(format!("{done} of {runs} runs  {transmissions} transmissions"));
         self.bar.set_position(sum(|entry| &entry.steps));
     }

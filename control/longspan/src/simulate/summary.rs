@@ -2,7 +2,7 @@
 
 use super::plan::Planned;
 use crate::failure::Failure;
-use config::scenario::Better;
+use config::scenario::{Better, Paper};
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fs;
@@ -188,7 +188,8 @@ pub struct ClaimSummary {
     /// The point of the sweeps; `None` without sweeps.
     pub point: Option<String>,
     /// The paper's figure.
-    pub paper: PaperFigure,
+    #[serde(serialize_with = "paper")]
+    pub paper: Paper,
     /// The direction in which the figure improves.
     #[serde(serialize_with = "better")]
     pub better: Option<Better>,
@@ -201,21 +202,16 @@ pub struct ClaimSummary {
 }
 
 fn better<S: Serializer>(better: &Option<Better>, serializer: S) -> Result<S::Ok, S::Error> {
-    match better {
-        None => serializer.serialize_none(),
-        Some(Better::Less) => serializer.serialize_str("less"),
-        Some(Better::More) => serializer.serialize_str("more"),
-    }
+    let word = better.map(|better| if better == Better::Less { "less" } else { "more" });
+    word.serialize(serializer)
 }
 
-/// The figure in a paper.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum PaperFigure {
-    /// One figure.
-    One(Figure),
-    /// A range: the lowest and the highest.
-    Range([Figure; 2]),
+/// The figure, or the lowest and the highest of a range.
+fn paper<S: Serializer>(paper: &Paper, serializer: S) -> Result<S::Ok, S::Error> {
+    match *paper {
+        Paper::Figure { value, .. } => Figure(value).serialize(serializer),
+        Paper::Range { low, high } => [Figure(low), Figure(high)].serialize(serializer),
+    }
 }
 
 /// A figure over several seeds.
@@ -325,10 +321,9 @@ impl Summary {
 /// # Errors
 /// [`Failure::Write`].
 pub fn write(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
-    let failed = |source| Failure::Write { path: path.into(), source, running: true };
     let unfinished = path.with_extension("json.new");
-    fs::write(&unfinished, crate::console::json(value)).map_err(failed)?;
-    fs::rename(&unfinished, path).map_err(failed)
+    let written = fs::write(&unfinished, crate::console::json(value));
+    written.and_then(|()| fs::rename(&unfinished, path)).map_err(Failure::unwritten(path))
 }
 
 #[cfg(test)]

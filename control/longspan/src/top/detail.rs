@@ -4,11 +4,11 @@ use super::fit::{self, Field};
 use super::grid::{Grid, Tone};
 use super::model::Model;
 use super::theme::Theme;
-use super::views::View;
+use super::views::DashboardView;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use telemetry::table::{bytes, speed};
 use telemetry::{PortPeriod, PriorityPeriod};
+use units::human::{bytes, speed};
 
 /// The columns of the line of a priority that bars do not take.
 const BESIDE_BARS: usize = 63;
@@ -17,11 +17,13 @@ const BAR: (usize, usize) = (10, 4);
 
 /// The lines about the selected row; `None` in views that have none.
 pub fn lines(model: &Model, grid: &Grid, width: usize, theme: Theme) -> Option<Vec<Line<'static>>> {
-    if ![View::Ports, View::Queues, View::Pauses, View::Health].contains(&model.view) {
+    if ![DashboardView::Ports, DashboardView::Queues, DashboardView::Pauses, DashboardView::Health]
+        .contains(&model.view)
+    {
         return None;
     }
     let selected = grid.rows.get(model.selected.min(grid.rows.len().saturating_sub(1)));
-    if let Some(row) = selected.filter(|_| model.view == View::Health) {
+    if let Some(row) = selected.filter(|_| model.view == DashboardView::Health) {
         return Some(row.note.iter().flat_map(|it| fit::wrapped(it, width)).map(Line::raw).collect());
     }
     let port = selected.and_then(|row| model.period()?.port(row.port.as_deref()?));

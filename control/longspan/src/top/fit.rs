@@ -3,6 +3,8 @@
 use super::theme::Theme;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use std::borrow::Cow;
+use textwrap::WordSplitter;
 
 /// The columns between two fields.
 const GAP: &str = "  ";
@@ -76,34 +78,10 @@ fn taken(fields: &[Field]) -> usize {
     fields.iter().map(|it| it.span.width()).sum::<usize>() + gaps
 }
 
-/// `text` in lines of at most `room` columns.
+/// `text` in lines of at most `room` columns. A word that is longer than a line goes on in the next one.
 pub fn wrapped(text: &str, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    for word in text.split(' ') {
-        let space = usize::from(used > 0);
-        if used > 0 && used + space + width(word) > room {
-            lines.push(String::new());
-            used = 0;
-        } else if space > 0 {
-            add(&mut lines, &mut used, ' ', room);
-        }
-        // A word that is longer than a line goes on in the next one.
-        word.chars().for_each(|it| add(&mut lines, &mut used, it, room));
-    }
-    lines
-}
-
-fn add(lines: &mut Vec<String>, used: &mut usize, character: char, room: usize) {
-    let columns = width(character.encode_utf8(&mut [0; 4]));
-    if *used + columns > room && *used > 0 {
-        lines.push(String::new());
-        *used = 0;
-    }
-    *used += columns;
-    if let Some(line) = lines.last_mut() {
-        line.push(character);
-    }
+    let options = textwrap::Options::new(room).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
 }
 
 /// As many of `lines` as `rows` has room for; where it has not enough, the last one says how many there are more.

@@ -1,7 +1,7 @@
 //! A table before it is drawn: cells that can be sorted, with what they mean for the reader.
 
 use std::cmp::Ordering;
-use telemetry::table::{bytes, speed, thousands};
+use units::human::{bytes, speed, thousands};
 
 /// The meaning of a cell. The text says it, too: a terminal without colours loses nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Cell {
 
     /// A time.
     pub fn nanos(time_ns: u64) -> Self {
-        Self::number(time_ns as f64, telemetry::table::nanos(time_ns))
+        Self::number(time_ns as f64, units::human::nanos(time_ns))
     }
 
     /// `show` of a value, or nothing.

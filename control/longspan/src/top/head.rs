@@ -4,7 +4,7 @@ use super::fit::{self, Field};
 use super::grid::Tone;
 use super::model::Model;
 use super::theme::Theme;
-use super::views::{View, tone};
+use super::views::{DashboardView, tone};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -12,7 +12,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Widget};
 use telemetry::Period;
 use telemetry::health::Health;
-use telemetry::table::{bytes, duration, nanos};
+use units::human::{bytes, duration, nanos};
 
 /// Draws them, each in one line.
 pub fn draw(area: Rect, buffer: &mut Buffer, model: &Model, theme: Theme) {
@@ -94,9 +94,9 @@ fn tabs(model: &Model, width: usize, theme: Theme) -> Line<'static> {
     Line::raw(fit::cut(&short.to_string(), width, theme))
 }
 
-fn tabs_of(model: &Model, theme: Theme, name: impl Fn(usize, View) -> String) -> Line<'static> {
+fn tabs_of(model: &Model, theme: Theme, name: impl Fn(usize, DashboardView) -> String) -> Line<'static> {
     let mut spans = Vec::new();
-    for (key, view) in (1..).zip(View::ALL) {
+    for (key, view) in (1..).zip(DashboardView::ALL) {
         let (text, style) = if view == model.view {
             (format!("[{key} {}]", view.name()), theme.chosen())
         } else {

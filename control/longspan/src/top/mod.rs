@@ -20,7 +20,7 @@ use crate::console;
 use crate::failure::Failure;
 use feed::Feed;
 use gateway::socket::Request;
-use model::{Model, Wish};
+use model::{Action, Model};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{Event, KeyEventKind};
 use ratatui::crossterm::terminal::size;
@@ -111,9 +111,9 @@ fn live(feed: &mut Feed, model: &mut Model, theme: Theme) -> Result<(), Failure>
         }
         match input.next(WAKE).map_err(Failure::Print)? {
             Some(Event::Key(key)) if key.kind != KeyEventKind::Release => match model.press(key) {
-                Wish::Quit => break,
-                Wish::Pace => feed.pace(model.interval),
-                Wish::Draw => {}
+                Action::Quit => break,
+                Action::Pace => feed.pace(model.interval),
+                Action::Draw => {}
             },
             Some(Event::Resize(..)) => {}
             _ => continue,

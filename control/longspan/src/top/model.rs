@@ -1,7 +1,7 @@
 //! The state of the dashboard, and the effect of keys on it. It reads no clock and touches no terminal.
 
 use super::grid::{Grid, Order};
-use super::views::View;
+use super::views::DashboardView;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::collections::{BTreeMap, VecDeque};
 use telemetry::{Period, Snapshot};
@@ -17,7 +17,7 @@ const LONGEST: Interval = Interval::from_secs(64);
 #[derive(Debug)]
 pub struct Model {
     /// The view.
-    pub view: View,
+    pub view: DashboardView,
     /// The port that alone is shown, if one is.
     pub only: Option<String>,
     /// The order of rows.
@@ -42,7 +42,7 @@ pub struct Model {
 
 /// The action that follows a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum Action {
     /// Draw again.
     Draw,
     /// Ask the gateway at another interval.
@@ -53,7 +53,7 @@ pub enum Wish {
 
 impl Model {
     /// A dashboard that has seen no snapshot.
-    pub fn new(view: View, only: Option<String>, interval: Interval) -> Self {
+    pub fn new(view: DashboardView, only: Option<String>, interval: Interval) -> Self {
         Self {
             view,
             only,
@@ -133,17 +133,17 @@ impl Model {
     }
 
     /// Does what a key asks for.
-    pub fn press(&mut self, key: KeyEvent) -> Wish {
+    pub fn press(&mut self, key: KeyEvent) -> Action {
         let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('c') if has_control => return Wish::Quit,
-            KeyCode::Char('q') => return Wish::Quit,
+            KeyCode::Char('c') if has_control => return Action::Quit,
+            KeyCode::Char('q') => return Action::Quit,
             KeyCode::Char('?' | 'h') => (self.helps, self.top_of_help) = (!self.helps, 0),
             KeyCode::Esc if self.helps => self.helps = false,
             KeyCode::Esc => self.only = None,
-            KeyCode::Char(digit @ '1'..='8') => self.show(View::ALL[digit as usize - '1' as usize]),
+            KeyCode::Char(digit @ '1'..='8') => self.show(DashboardView::ALL[digit as usize - '1' as usize]),
             KeyCode::Tab | KeyCode::Right => self.show(self.beside(1)),
-            KeyCode::BackTab | KeyCode::Left => self.show(self.beside(View::ALL.len() - 1)),
+            KeyCode::BackTab | KeyCode::Left => self.show(self.beside(DashboardView::ALL.len() - 1)),
             key if self.helps && self.scroll(key) => {}
             KeyCode::Down | KeyCode::Char('j') => self.select(self.selected.saturating_add(1)),
             KeyCode::Up | KeyCode::Char('k') => self.select(self.selected.saturating_sub(1)),
@@ -160,7 +160,7 @@ impl Model {
             KeyCode::Char('-') => return self.pace(Interval(self.interval.0 / 2)),
             _ => {}
         }
-        Wish::Draw
+        Action::Draw
     }
 
     /// Moves the help, if that is what `key` does. The screen knows where it ends.
@@ -175,7 +175,7 @@ impl Model {
         true
     }
 
-    fn show(&mut self, view: View) {
+    fn show(&mut self, view: DashboardView) {
         if view != self.view {
             (self.view, self.order, self.selected) = (view, Order::default(), 0);
         }
@@ -183,9 +183,9 @@ impl Model {
     }
 
     /// The view `steps` further.
-    fn beside(&self, steps: usize) -> View {
-        let place = View::ALL.iter().position(|view| *view == self.view).unwrap_or_default();
-        View::ALL[(place + steps) % View::ALL.len()]
+    fn beside(&self, steps: usize) -> DashboardView {
+        let place = DashboardView::ALL.iter().position(|view| *view == self.view).unwrap_or_default();
+        DashboardView::ALL[(place + steps) % DashboardView::ALL.len()]
     }
 
     fn select(&mut self, row: usize) {
@@ -200,8 +200,8 @@ impl Model {
         self.selected = 0;
     }
 
-    fn pace(&mut self, interval: Interval) -> Wish {
+    fn pace(&mut self, interval: Interval) -> Action {
         self.interval = interval.clamp(SHORTEST, LONGEST);
-        Wish::Pace
+        Action::Pace
     }
 }

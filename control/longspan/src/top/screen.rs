@@ -10,6 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, StatefulWidget, Table, TableState, Widget};
+use units::human::count_of;
 
 /// The lines above the table: the gateway, its buffer, the views, and how many columns are hidden.
 const HEAD: u16 = 4;
@@ -108,7 +109,7 @@ fn write_grid(area: Rect, hint: Rect, buffer: &mut Buffer, grid: &Grid, model: &
     let widths = widths(grid, model, area.width);
     let hidden = grid.headings.len() - widths.len();
     if hidden > 0 {
-        let text = format!("+{hidden} column{}", if hidden == 1 { "" } else { "s" });
+        let text = format!("+{}", count_of(hidden as u64, "column"));
         let text = fit::cut(&text, usize::from(hint.width), theme);
         Line::styled(text, theme.tone(Tone::Dim)).right_aligned().render(hint, buffer);
     }

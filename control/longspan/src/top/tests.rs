@@ -9,9 +9,9 @@ mod ending;
 mod room;
 
 use super::grid::Tone;
-use super::model::{Model, Wish};
+use super::model::{Action, Model};
 use super::theme::Theme;
-use super::views::View;
+use super::views::DashboardView;
 use super::{screen, text};
 use common::{assert_golden, snapshot};
 use ratatui::Terminal;
@@ -42,7 +42,7 @@ fn later(mut snapshot: Snapshot) -> Snapshot {
     snapshot
 }
 
-fn model(view: View) -> Model {
+fn model(view: DashboardView) -> Model {
     let mut model = Model::new(view, None, Interval::from_secs(1));
     let mut seen = snapshot();
     for _ in 0..4 {
@@ -66,25 +66,25 @@ fn lines(model: &Model, width: u16, height: u16) -> String {
     (0..height).map(|row| line(row).trim_end().to_owned() + "\n").collect()
 }
 
-fn press(model: &mut Model, code: KeyCode) -> Wish {
+fn press(model: &mut Model, code: KeyCode) -> Action {
     model.press(KeyEvent::new(code, KeyModifiers::NONE))
 }
 
 #[test]
 fn every_view_is_the_golden_one_on_a_small_screen() {
-    let views = View::ALL.map(|view| lines(&model(view), 80, 24));
+    let views = DashboardView::ALL.map(|view| lines(&model(view), 80, 24));
     assert_golden("top-80x24.txt", &views.join(&("=".repeat(80) + "\n")));
 }
 
 #[test]
 fn every_view_is_the_golden_one_on_a_large_screen() {
-    let views = View::ALL.map(|view| lines(&model(view), 120, 40));
+    let views = DashboardView::ALL.map(|view| lines(&model(view), 120, 40));
     assert_golden("top-120x40.txt", &views.join(&("=".repeat(120) + "\n")));
 }
 
 #[test]
 fn a_screen_of_any_size_shows_what_fits() {
-    for view in View::ALL {
+    for view in DashboardView::ALL {
         let mut model = model(view);
         for helps in [false, true] {
             model.helps = helps;
@@ -103,7 +103,7 @@ fn a_terminal_of_any_size_takes_no_more_than_a_large_screen() {
     {
         let area = screen::area(columns, rows);
         assert!(area.width <= columns.min(1_000) && area.height <= rows.min(1_000), "{area}");
-        for view in View::ALL {
+        for view in DashboardView::ALL {
             drawn(&model(view), area.width, area.height, RICH);
         }
     }
@@ -113,7 +113,7 @@ fn a_terminal_of_any_size_takes_no_more_than_a_large_screen() {
 
 #[test]
 fn rates_are_of_the_time_between_two_snapshots_by_the_clock_of_the_gateway() {
-    let mut model = Model::new(View::Ports, None, Interval::from_secs(1));
+    let mut model = Model::new(DashboardView::Ports, None, Interval::from_secs(1));
     model.see(snapshot());
     assert!(lines(&model, 80, 24).contains("averages since the start"));
     let mut slow = later(snapshot());
@@ -126,7 +126,7 @@ fn rates_are_of_the_time_between_two_snapshots_by_the_clock_of_the_gateway() {
 
 #[test]
 fn a_gateway_that_goes_away_is_told_and_what_was_seen_stays() {
-    let mut model = model(View::Ports);
+    let mut model = model(DashboardView::Ports);
     model.lose("/run/longspan/gw.sock: cannot connect to the gateway".into());
     let page = lines(&model, 80, 24);
     assert!(page.contains("NO ANSWER") && page.contains("LOST: /run") && page.contains("880 Mb/s"), "{page}");
@@ -136,7 +136,7 @@ fn a_gateway_that_goes_away_is_told_and_what_was_seen_stays() {
 
 #[test]
 fn a_gateway_that_has_started_anew_has_no_rates_of_the_one_before() {
-    let mut model = model(View::Ports);
+    let mut model = model(DashboardView::Ports);
     let mut anew = later(snapshot());
     anew.uptime_ns = 1_000_000;
     model.see(anew);
@@ -146,7 +146,7 @@ fn a_gateway_that_has_started_anew_has_no_rates_of_the_one_before() {
 
 #[test]
 fn a_paused_picture_stands_still() {
-    let mut model = model(View::Ports);
+    let mut model = model(DashboardView::Ports);
     let before = lines(&model, 80, 24);
     press(&mut model, KeyCode::Char('p'));
     model.see(later(later(snapshot())));
@@ -157,31 +157,34 @@ fn a_paused_picture_stands_still() {
 
 #[test]
 fn keys_choose_views_and_ports_and_the_interval() {
-    let mut model = model(View::Ports);
+    let mut model = model(DashboardView::Ports);
     press(&mut model, KeyCode::Char('3'));
-    assert_eq!(model.view, View::Pauses);
+    assert_eq!(model.view, DashboardView::Pauses);
     press(&mut model, KeyCode::Tab);
     press(&mut model, KeyCode::Tab);
     press(&mut model, KeyCode::BackTab);
-    assert_eq!(model.view, View::Marks);
+    assert_eq!(model.view, DashboardView::Marks);
     press(&mut model, KeyCode::Down);
     press(&mut model, KeyCode::Enter);
     assert_eq!(model.only.as_deref(), Some("lh0"));
     assert!(!lines(&model, 80, 24).contains("dc0"));
     press(&mut model, KeyCode::Esc);
     assert_eq!(model.only, None);
-    assert_eq!((press(&mut model, KeyCode::Char('+')), model.interval), (Wish::Pace, Interval::from_secs(2)));
+    assert_eq!(
+        (press(&mut model, KeyCode::Char('+')), model.interval),
+        (Action::Pace, Interval::from_secs(2))
+    );
     for _ in 0..9 {
         press(&mut model, KeyCode::Char('-'));
     }
     assert_eq!(model.interval, Interval::from_millis(125));
-    assert_eq!(press(&mut model, KeyCode::Char('q')), Wish::Quit);
-    assert_eq!(model.press(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)), Wish::Quit);
+    assert_eq!(press(&mut model, KeyCode::Char('q')), Action::Quit);
+    assert_eq!(model.press(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)), Action::Quit);
 }
 
 #[test]
 fn rows_are_sorted_by_a_column_the_largest_first_and_back() {
-    let mut model = model(View::Ports);
+    let mut model = model(DashboardView::Ports);
     let first = |model: &Model| model.grid().rows[0].port.clone().unwrap();
     assert_eq!(first(&model), "dc0");
     // The fourth column is "out".
@@ -196,7 +199,7 @@ fn rows_are_sorted_by_a_column_the_largest_first_and_back() {
 
 #[test]
 fn the_help_names_the_keys_and_goes_again() {
-    let mut model = model(View::Ports);
+    let mut model = model(DashboardView::Ports);
     press(&mut model, KeyCode::Char('?'));
     assert!(lines(&model, 80, 24).contains("q, Ctrl-C        quit"));
     press(&mut model, KeyCode::Esc);
@@ -210,7 +213,7 @@ fn what_a_gateway_calls_itself_and_its_ports_cannot_steer_the_terminal() {
     hostile.version = "\r\n\u{202e}".into();
     hostile.ports[0].port.name = "\u{1b}[31mdc\u{202e}0".into();
     hostile.ports[1].device.name = "\u{1b}c".into();
-    for view in View::ALL {
+    for view in DashboardView::ALL {
         let mut model = Model::new(view, None, Interval::from_secs(1));
         model.see(hostile.clone());
         model.lose("\u{1b}[2J".into());
@@ -222,7 +225,7 @@ fn what_a_gateway_calls_itself_and_its_ports_cannot_steer_the_terminal() {
 
 #[test]
 fn without_colours_nothing_has_one_and_nothing_is_lost() {
-    let model = model(View::Pauses);
+    let model = model(DashboardView::Pauses);
     let (plain, rich) = (drawn(&model, 80, 24, PLAIN), drawn(&model, 80, 24, RICH));
     let cells = |terminal: &Terminal<TestBackend>| terminal.backend().buffer().content.clone();
     assert!(cells(&plain).iter().all(|it| it.fg == Color::Reset && it.bg == Color::Reset));
@@ -245,7 +248,7 @@ fn the_environment_says_what_a_terminal_can_show() {
 
 #[test]
 fn one_frame_as_text_has_all_rows_and_no_keys() {
-    let model = model(View::Health);
+    let model = model(DashboardView::Health);
     let page = text(&model, 120, PLAIN);
     assert!(page.ends_with('\n') && !page.contains("q quit") && page.contains("\nNext: "), "{page}");
     let verdict =
@@ -260,7 +263,7 @@ fn a_gateway_without_a_lossless_class_has_a_row_that_says_so() {
     none.ports.iter_mut().for_each(|port| {
         port.port.priorities.iter_mut().for_each(|it| it.ingress.lossless = false);
     });
-    let mut model = Model::new(View::Health, None, Interval::from_secs(1));
+    let mut model = Model::new(DashboardView::Health, None, Interval::from_secs(1));
     model.see(none);
     assert_golden("top-no-lossless-class.txt", &lines(&model, 80, 24));
     model.only = Some("lh0".into());

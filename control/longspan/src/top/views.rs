@@ -7,7 +7,7 @@ use telemetry::{Period, PortPeriod, PriorityPeriod, WorkerReport};
 
 /// A view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum View {
+pub enum DashboardView {
     /// Rates and pauses of ports.
     #[default]
     Ports,
@@ -27,7 +27,7 @@ pub enum View {
     Health,
 }
 
-impl View {
+impl DashboardView {
     /// All views, in the order of their keys.
     pub const ALL: [Self; 8] = [
         Self::Ports,

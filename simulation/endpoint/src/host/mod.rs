@@ -58,33 +58,33 @@ pub enum Event {
     },
 }
 
-/// The counters of a host.
+/// The counters of a host. Results have them in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCounters {
-    /// Data packets sent, including retransmissions.
-    pub data_sent: u64,
-    /// Data packets retransmitted.
-    pub retransmitted: u64,
-    /// Data packets received.
-    pub data_received: u64,
-    /// Data packets received with CE.
-    pub marked: u64,
-    /// CNPs sent.
-    pub cnps_sent: u64,
     /// CNPs received.
     pub cnps_received: u64,
     /// Direct INTs received that a flow uses.
     pub direct_ints_received: u64,
-    /// Negative acknowledgements sent.
-    pub naks_sent: u64,
-    /// Expired retransmission timers.
-    pub timeouts: u64,
+    /// CNPs sent.
+    pub cnps_sent: u64,
+    /// Data packets received.
+    pub data_received: u64,
+    /// Data packets sent, including retransmissions.
+    pub data_sent: u64,
+    /// Data packets received with CE.
+    pub marked: u64,
     /// Messages of the connection manager that were due again because no answer had come.
     pub messages_repeated: u64,
+    /// Negative acknowledgements sent.
+    pub naks_sent: u64,
     /// PFC frames received.
     pub pauses_received: u64,
+    /// Data packets retransmitted.
+    pub retransmitted: u64,
     /// Malformed frames, and frames for no flow of this host.
     pub strays: u64,
+    /// Expired retransmission timers.
+    pub timeouts: u64,
 }
 
 /// A station with one port.

@@ -34,7 +34,7 @@ mod tests {
     use super::super::Engine;
     use crate::flows::Flow;
     use crate::network::{Faults, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
-    use crate::observer::{Observer, Tap, View};
+    use crate::observer::{NetworkView, Observer, Tap};
     use crate::options::Options;
     use crate::outcome::{FlowRecord, Outcome};
     use crate::testing::{end, flow, host, host_settings, link, patched, switch};
@@ -94,7 +94,7 @@ mod tests {
     }
 
     impl Observer for Log {
-        fn sample(&mut self, at: Nanos, view: &View<'_>) {
+        fn sample(&mut self, at: Nanos, view: &NetworkView<'_>) {
             self.samples.push((at, view.progress().transmissions));
         }
 

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use crate::engine::testing::{SITES, Seen, first_difference, flows, networks, options, run};
     use crate::network::FlowSpec;
-    use crate::observer::{Observer, Progress, State, Tap, View};
+    use crate::observer::{NetworkView, Observer, Progress, State, Tap};
     use crate::outcome::{FlowRecord, Outcome};
     use core::mem;
     use core::ops::ControlFlow;
@@ -229,7 +229,7 @@ mod tests {
     }
 
     impl Observer for Leaving {
-        fn sample(&mut self, at: Nanos, view: &View<'_>) {
+        fn sample(&mut self, at: Nanos, view: &NetworkView<'_>) {
             self.seen.sample(at, view);
         }
 

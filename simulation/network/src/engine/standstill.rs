@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::network::LinkEnd;
 use crate::outcome::{Ending, PausedQueue};
-use crate::stall::{Queue, Stuck, cycle};
+use crate::stall::{Stuck, cycle};
 use units::{Nanos, PortId};
 
 impl Engine {
@@ -39,11 +39,7 @@ impl Engine {
                 (0..queues.len()).filter(|other| next.contains(&queues[*other])).collect()
             })
             .collect();
-        let named = |index: usize| {
-            let Queue { node, port, priority } = queues[index];
-            PausedQueue { node, port, priority }
-        };
-        cycle(&waits_for).into_iter().map(named).collect()
+        cycle(&waits_for).into_iter().map(|index| queues[index]).collect()
     }
 
     /// All paused queues that hold frames, with the number of frames that each has sent so far.
@@ -55,7 +51,7 @@ impl Engine {
                     let report = it.shard.queue(self.now, port, priority);
                     if report.waiting.frames > 0 {
                         let sent = report.counters.transmitted.frames;
-                        stuck.insert(Queue { node: it.node, port, priority }, sent);
+                        stuck.insert(PausedQueue { node: it.node, port, priority }, sent);
                     }
                 }
             }
@@ -65,8 +61,8 @@ impl Engine {
 
     /// The queues that make the neighbour pause `queue`: frames from its link wait in them, those that bounced there
     /// in the queue of their isolated priority.
-    fn waits_for(&self, queue: Queue) -> Vec<Queue> {
-        let Queue { node, port, priority } = queue;
+    fn waits_for(&self, queue: PausedQueue) -> Vec<PausedQueue> {
+        let PausedQueue { node, port, priority } = queue;
         let part = &self.parts[self.homes[node.0 as usize]];
         let out = self.switch(node).and_then(|it| it.out[port.index()]);
         let Some(out) = out else { return Vec::new() };
@@ -75,7 +71,11 @@ impl Engine {
         (0..it.out.len() as u16)
             .map(PortId)
             .filter(|egress| it.shard.ledger().occupancy(ingress, *egress, priority).volume.frames > 0)
-            .map(|port| Queue { node, port, priority: it.shard.program().queue_of(ingress, port, priority) })
+            .map(|port| PausedQueue {
+                node,
+                port,
+                priority: it.shard.program().queue_of(ingress, port, priority),
+            })
             .collect()
     }
 }

@@ -64,7 +64,7 @@ impl Plan {
     /// The site of each node: links that are not long-haul join the nodes of a site.
     fn sites(&self) -> Vec<usize> {
         let mut neighbours = vec![Vec::new(); self.nodes.len()];
-        for [one, other] in self.links.iter().filter(|link| !link.wish.long).map(|link| link.between) {
+        for [one, other] in self.links.iter().filter(|link| !link.settings.long).map(|link| link.between) {
             neighbours[one].push(other);
             neighbours[other].push(one);
         }
@@ -104,7 +104,7 @@ impl Plan {
         for link in &self.links {
             *pairs.entry(ordered(link.between)).or_insert(0_usize) += 1;
         }
-        let long = self.links.iter().filter(|link| link.wish.long).count();
+        let long = self.links.iter().filter(|link| link.settings.long).count();
         let mut long_seen = 0;
         for (index, link) in self.links.iter().enumerate() {
             let pair = ordered(link.between);
@@ -122,14 +122,14 @@ impl Plan {
                 nodes[node].ports.push(Port { name, link: index, end, mac, address });
                 LinkEnd { node: NodeId(node as u32), port: PortId(number as u16) }
             });
-            let name = if link.wish.long {
+            let name = if link.settings.long {
                 long_seen += 1;
                 format!("long{}", self::suffix(long_seen - 1, long))
             } else {
                 let [one, other] = link.between.map(|node| &self.nodes[node].name);
                 format!("{one}/{other}{suffix}")
             };
-            links.push(TopologyLink { name, ends, wish: link.wish, faults: link.faults });
+            links.push(TopologyLink { name, ends, settings: link.settings, faults: link.faults });
         }
         (nodes, links)
     }

@@ -14,7 +14,7 @@ mod template;
 
 pub use address::{IPV6_BITS, ipv6_of};
 pub use nodes::{Node, Port, RouteEntry, Topology, TopologyLink};
-pub use plan::{LinkWish, Plan, PlanError, PlannedLink, PlannedNode, PlannedRoute, Role};
+pub use plan::{LinkSettings, Plan, PlanError, PlannedLink, PlannedNode, PlannedRoute, Role};
 pub use template::{DataCenter, Dumbbell, FatTree, Incast, LeafSpine, TwoDataCenters};
 
 #[cfg(test)]

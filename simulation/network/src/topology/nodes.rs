@@ -1,6 +1,6 @@
 //! A network whose nodes have addresses and routes.
 
-use super::plan::{LinkWish, Role};
+use super::plan::{LinkSettings, Role};
 use crate::network::{Faults, LinkEnd, NodeId};
 use core::net::Ipv4Addr;
 use units::PortId;
@@ -55,7 +55,7 @@ pub struct TopologyLink {
     /// Its ends.
     pub ends: [LinkEnd; 2],
     /// Its rate, delay and length.
-    pub wish: LinkWish,
+    pub settings: LinkSettings,
     /// Faults of the frames that each end sends.
     pub faults: [Faults; 2],
 }

@@ -25,7 +25,7 @@ pub struct PlannedNode {
 
 /// The properties of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LinkWish {
+pub struct LinkSettings {
     /// Rate of either direction.
     pub rate: BitRate,
     /// Propagation delay of either direction.
@@ -36,7 +36,7 @@ pub struct LinkWish {
     pub long: bool,
 }
 
-impl LinkWish {
+impl LinkSettings {
     /// A link within a data center.
     pub fn new(rate: BitRate, delay: Interval) -> Self {
         let metres = (u128::from(delay.0) * u128::from(Distance::FIBRE_SPEED)).div_ceil(1_000_000_000);
@@ -51,7 +51,7 @@ pub struct PlannedLink {
     /// Its nodes: indices into [`Plan::nodes`].
     pub between: [usize; 2],
     /// Its properties.
-    pub wish: LinkWish,
+    pub settings: LinkSettings,
     /// Faults of the frames that its first node sends, and of those that its second sends.
     pub faults: [Faults; 2],
 }
@@ -216,8 +216,8 @@ impl Plan {
     }
 
     /// Adds a link without faults.
-    pub fn join(&mut self, one: usize, other: usize, wish: LinkWish) {
-        self.links.push(PlannedLink { between: [one, other], wish, faults: Default::default() });
+    pub fn join(&mut self, one: usize, other: usize, settings: LinkSettings) {
+        self.links.push(PlannedLink { between: [one, other], settings, faults: Default::default() });
     }
 
     pub(super) fn name(&self, node: usize) -> String {

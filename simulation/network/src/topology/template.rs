@@ -1,6 +1,6 @@
 //! Templates of common networks.
 
-use super::plan::{LinkWish, Plan, PlanError, Role};
+use super::plan::{LinkSettings, Plan, PlanError, Role};
 
 /// Senders and receivers on one switch: hosts `h0`, `h1`... and `r0`..., and `sw0`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,9 +10,9 @@ pub struct Incast {
     /// Hosts `r0`...
     pub receivers: usize,
     /// The links of the senders.
-    pub link: LinkWish,
+    pub link: LinkSettings,
     /// The links of the receivers.
-    pub receiver_link: LinkWish,
+    pub receiver_link: LinkSettings,
 }
 
 /// Hosts on both sides of one link: `left0`... on `sw-left`, `right0`... on `sw-right`.
@@ -23,9 +23,9 @@ pub struct Dumbbell {
     /// Hosts on the right.
     pub right: usize,
     /// The links of the hosts.
-    pub link: LinkWish,
+    pub link: LinkSettings,
     /// The link between the switches.
-    pub bottleneck: LinkWish,
+    pub bottleneck: LinkSettings,
 }
 
 /// Every leaf joined to every spine: `leaf0`..., `spine0`..., hosts `h0`... numbered leaf by leaf.
@@ -38,9 +38,9 @@ pub struct LeafSpine {
     /// Hosts on each leaf.
     pub hosts: usize,
     /// The links of the hosts.
-    pub link: LinkWish,
+    pub link: LinkSettings,
     /// The links from each leaf to each spine.
-    pub uplink: LinkWish,
+    pub uplink: LinkSettings,
 }
 
 /// A fat tree (Al-Fares et al., SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation switches, and (k/2)^2
@@ -52,9 +52,9 @@ pub struct FatTree {
     /// Hosts on each edge switch; k/2 in the paper.
     pub hosts: usize,
     /// The links of the hosts.
-    pub link: LinkWish,
+    pub link: LinkSettings,
     /// The links between the switches.
-    pub uplink: LinkWish,
+    pub uplink: LinkSettings,
 }
 
 /// A data center at one end of the long links.
@@ -65,14 +65,14 @@ pub enum DataCenter {
         /// Number of hosts.
         hosts: usize,
         /// Their links.
-        link: LinkWish,
+        link: LinkSettings,
     },
     /// One switch with hosts, `sw0`, joined to the gateway.
     Star {
         /// Number of hosts.
         hosts: usize,
         /// Their links.
-        link: LinkWish,
+        link: LinkSettings,
     },
     /// A leaf-spine, whose spines are joined to the gateway.
     LeafSpine(LeafSpine),
@@ -87,11 +87,11 @@ pub struct TwoDataCenters {
     /// The data centers behind `gw-east` and `gw-west`.
     pub sites: [DataCenter; 2],
     /// The links from each gateway to the switches of its data center.
-    pub gateway_link: LinkWish,
+    pub gateway_link: LinkSettings,
     /// Number of links between the gateways.
     pub long_links: usize,
     /// The properties of these links.
-    pub long_link: LinkWish,
+    pub long_link: LinkSettings,
     /// Whether a relay stands beside the gateway at each end of a long link: `relay-east` and `relay-west`, or
     /// `relay-east0`... if there are several links.
     pub relays: bool,
@@ -109,7 +109,7 @@ fn count(
 
 const OF_A_SWITCH: (usize, usize, &str) = (1, 64, "1 to 64, the ports of a switch");
 
-fn hosts(plan: &mut Plan, prefix: &str, range: core::ops::Range<usize>, switch: usize, link: LinkWish) {
+fn hosts(plan: &mut Plan, prefix: &str, range: core::ops::Range<usize>, switch: usize, link: LinkSettings) {
     for number in range {
         let host = plan.add(format!("{prefix}{number}"), Role::Host);
         plan.join(host, switch, link);
@@ -241,7 +241,7 @@ impl TwoDataCenters {
         }
         for number in 0..self.long_links {
             let ends = if self.relays { self.draw_relays(&mut plan, number, gateways) } else { gateways };
-            plan.join(ends[0], ends[1], LinkWish { long: true, ..self.long_link });
+            plan.join(ends[0], ends[1], LinkSettings { long: true, ..self.long_link });
         }
         Ok(plan)
     }
@@ -250,7 +250,7 @@ impl TwoDataCenters {
     /// them.
     fn draw_relays(&self, plan: &mut Plan, number: usize, gateways: [usize; 2]) -> [usize; 2] {
         let suffix = if self.long_links > 1 { number.to_string() } else { String::new() };
-        let short = LinkWish { rate: self.long_link.rate, long: false, ..self.gateway_link };
+        let short = LinkSettings { rate: self.long_link.rate, long: false, ..self.gateway_link };
         [("east", gateways[0]), ("west", gateways[1])].map(|(site, gateway)| {
             let relay = plan.add(format!("relay-{site}{suffix}"), Role::Switch);
             plan.nodes[relay].relay = true;

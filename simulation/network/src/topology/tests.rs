@@ -4,25 +4,31 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use units::{BitRate, Interval, PortId};
 
-fn wish() -> LinkWish {
-    LinkWish::new(BitRate::gigabits(100), Interval::from_micros(1))
+fn settings() -> LinkSettings {
+    LinkSettings::new(BitRate::gigabits(100), Interval::from_micros(1))
 }
 
-fn long() -> LinkWish {
-    LinkWish { long: true, ..LinkWish::new(BitRate::gigabits(400), Interval::from_millis(3)) }
+fn long() -> LinkSettings {
+    LinkSettings { long: true, ..LinkSettings::new(BitRate::gigabits(400), Interval::from_millis(3)) }
 }
 
 fn tree(k: usize) -> FatTree {
-    FatTree { k, hosts: k / 2, link: wish(), uplink: wish() }
+    FatTree { k, hosts: k / 2, link: settings(), uplink: settings() }
 }
 
 fn leaf_spine() -> LeafSpine {
-    LeafSpine { leaves: 4, spines: 2, hosts: 4, link: wish(), uplink: wish() }
+    LeafSpine { leaves: 4, spines: 2, hosts: 4, link: settings(), uplink: settings() }
 }
 
 fn two_data_centers() -> TwoDataCenters {
     let site = DataCenter::FatTree(tree(4));
-    TwoDataCenters { sites: [site; 2], gateway_link: wish(), long_links: 1, long_link: long(), relays: false }
+    TwoDataCenters {
+        sites: [site; 2],
+        gateway_link: settings(),
+        long_links: 1,
+        long_link: long(),
+        relays: false,
+    }
 }
 
 /// Follows every path that the routes allow; returns its number of links, if all paths have the same.
@@ -87,7 +93,7 @@ fn between_data_centers_everything_passes_the_gateways() {
     assert_eq!(topology.node(find("east-h0")).site, 0);
     assert_eq!(topology.node(find("gw-west")).site, 1);
     let long: Vec<&str> =
-        topology.links.iter().filter(|it| it.wish.long).map(|it| it.name.as_str()).collect();
+        topology.links.iter().filter(|it| it.settings.long).map(|it| it.name.as_str()).collect();
     assert_eq!(long, ["long"]);
 }
 
@@ -107,10 +113,10 @@ fn a_relay_stands_at_each_end_of_each_long_link() {
     assert_eq!(ports(&one, "relay-east"), (true, vec!["gw-east".into(), "relay-west".into()]));
     let (is_relay, of_gateway) = ports(&one, "gw-west");
     assert!(!is_relay && of_gateway.last().is_some_and(|it| it == "relay-west"), "{of_gateway:?}");
-    let wish = |name: &str| one.links.iter().find(|link| link.name == name).unwrap().wish;
-    assert_eq!(wish("long"), long());
-    let short = wish("gw-east/relay-east");
-    assert_eq!((short.rate, short.delay, short.long), (long().rate, self::wish().delay, false));
+    let settings = |name: &str| one.links.iter().find(|link| link.name == name).unwrap().settings;
+    assert_eq!(settings("long"), long());
+    let short = settings("gw-east/relay-east");
+    assert_eq!((short.rate, short.delay, short.long), (long().rate, self::settings().delay, false));
 
     let two = with(2);
     assert_eq!(ports(&two, "relay-west1"), (true, vec!["gw-west".into(), "relay-east1".into()]));
@@ -118,7 +124,7 @@ fn a_relay_stands_at_each_end_of_each_long_link() {
 
 #[test]
 fn parallel_links_are_told_apart_and_share_the_flows() {
-    let site = DataCenter::Hosts { hosts: 2, link: wish() };
+    let site = DataCenter::Hosts { hosts: 2, link: settings() };
     let plan = TwoDataCenters { sites: [site; 2], long_links: 2, ..two_data_centers() };
     let topology = plan.plan().unwrap().finish().unwrap();
     let gateway = topology.find("gw-east").unwrap();
@@ -166,23 +172,24 @@ fn what_is_no_network_is_refused() {
     let mut alone = Plan::default();
     let host = alone.add("h0", Role::Host);
     let switch = alone.add("s0", Role::Switch);
-    alone.join(host, switch, wish());
+    alone.join(host, switch, settings());
     assert_eq!(alone.clone().finish(), Err(PlanError::Hosts { count: 1 }));
 
     let mut apart = alone.clone();
     let (other, behind) = (apart.add("h1", Role::Host), apart.add("s1", Role::Switch));
     assert_eq!(apart.clone().finish(), Err(PlanError::HostLinks { host: "h1".into(), count: 0 }));
-    apart.join(other, behind, wish());
+    apart.join(other, behind, settings());
     assert!(matches!(apart.clone().finish(), Err(PlanError::Unreachable { .. })));
-    apart.join(switch, behind, wish());
+    apart.join(switch, behind, settings());
     assert!(apart.clone().finish().is_ok());
-    apart.join(switch, switch, wish());
+    apart.join(switch, switch, settings());
     assert!(matches!(apart.clone().finish(), Err(PlanError::SelfLink { .. })));
     apart.links.pop();
     apart.add("h1", Role::Host);
     assert!(matches!(apart.finish(), Err(PlanError::DuplicateName { .. })));
 
-    let incast = |senders, receivers| Incast { senders, receivers, link: wish(), receiver_link: wish() };
+    let incast =
+        |senders, receivers| Incast { senders, receivers, link: settings(), receiver_link: settings() };
     assert!(matches!(incast(0, 1).plan(), Err(PlanError::Count { key: "senders", .. })));
     let full = incast(64, 1).plan().unwrap().finish();
     assert_eq!(full, Err(PlanError::Ports { switch: "sw0".into(), count: 65 }));
@@ -194,7 +201,7 @@ fn what_is_no_network_is_refused() {
 fn two_hosts_can_be_joined_without_a_switch() {
     let mut plan = Plan::default();
     let (one, other) = (plan.add("a", Role::Host), plan.add("b", Role::Host));
-    plan.join(one, other, wish());
+    plan.join(one, other, settings());
     let topology = plan.finish().unwrap();
     let ports: Vec<_> = topology.nodes.iter().map(|node| node.ports[0].address).collect();
     assert_ne!(ports[0], ports[1]);
@@ -207,7 +214,7 @@ fn hosts_forward_nothing() {
     let [one, other] = ["s0", "s1"].map(|name| plan.add(name, Role::Switch));
     for (name, switch) in [("h0", one), ("h1", other)] {
         let host = plan.add(name, Role::Host);
-        plan.join(host, switch, wish());
+        plan.join(host, switch, settings());
     }
     assert!(matches!(plan.finish(), Err(PlanError::Unreachable { .. })));
 }
@@ -226,16 +233,16 @@ proptest! {
         }
         // A tree joins all of them, and any links beside it.
         for number in 1..switches {
-            plan.join(number, seats[number % seats.len()] % number, wish());
+            plan.join(number, seats[number % seats.len()] % number, settings());
         }
         for (one, other) in links.iter().map(|(one, other)| (one % switches, other % switches)) {
             if one != other {
-                plan.join(one, other, wish());
+                plan.join(one, other, settings());
             }
         }
         for (number, seat) in seats.iter().enumerate().take(hosts) {
             let host = plan.add(format!("h{number}"), Role::Host);
-            plan.join(host, seat % switches, wish());
+            plan.join(host, seat % switches, settings());
         }
         let topology = plan.finish().unwrap();
         let all: Vec<_> = topology.hosts().collect();

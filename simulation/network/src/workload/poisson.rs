@@ -41,7 +41,7 @@ pub struct Poisson {
 pub enum PoissonError {
     /// There is no source or no destination.
     #[error("no source has another host as a destination")]
-    Nobody,
+    NoPairs,
     /// A source has no destination.
     #[error("host number {} has no destination {place}", source_node.0)]
     Alone {
@@ -93,7 +93,7 @@ impl Poisson {
         sorted.sort_by_key(|(node, site, _)| (*site, *node));
         sorted.dedup();
         let all = sources.iter().chain(destinations);
-        let count = all.map(|(_, site, _)| site + 1).max().ok_or(PoissonError::Nobody)?;
+        let count = all.map(|(_, site, _)| site + 1).max().ok_or(PoissonError::NoPairs)?;
         let range = |site| {
             let first = sorted.partition_point(|(_, it, _)| *it < site);
             first..sorted.partition_point(|(_, it, _)| *it <= site)
@@ -133,7 +133,7 @@ impl Poisson {
 
     fn check(&self) -> Result<(), PoissonError> {
         if self.sources.is_empty() || self.destinations.is_empty() {
-            return Err(PoissonError::Nobody);
+            return Err(PoissonError::NoPairs);
         }
         for source in &self.sources {
             let (inside, outside) = self.choices(source);

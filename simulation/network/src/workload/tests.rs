@@ -86,7 +86,7 @@ fn loads_that_cannot_be_are_refused() {
         Poisson::new(sources, destinations, inter, sizes, load, (Nanos::ZERO, None)).unwrap_err()
     };
     let hosts_load = (0.5, LoadOf::Hosts);
-    assert_eq!(new(&[], &places(0..4), None, hosts_load), PoissonError::Nobody);
+    assert_eq!(new(&[], &places(0..4), None, hosts_load), PoissonError::NoPairs);
     assert!(matches!(new(&places(0..1), &places(0..1), None, hosts_load), PoissonError::Alone { .. }));
     assert!(matches!(new(&places(0..4), &places(0..4), Some(0.5), hosts_load), PoissonError::Alone { .. }));
     let long = (0.5, LoadOf::Long(1e9));

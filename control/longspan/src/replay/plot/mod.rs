@@ -1,38 +1,37 @@
 //! The plot of a series: queues, schemes and pauses of each port, above a common time axis. The same series gives the
 //! same bytes.
 
-mod time_axis;
-
 use crate::chart::axis::{Axis, Quantity};
-use crate::chart::drawing::{COLOURS, Drawing, escaped};
+use crate::chart::drawing::{Area, COLOURS, Drawing, escaped, shortened};
+use crate::chart::time_axis::TimeAxis;
 use crate::chart::trace::{corners, shares};
 use indexmap::IndexSet;
 use replay::series::{Column, Series};
 use switch::figure::SeriesKind;
-use telemetry::table::nanos;
-use time_axis::TimeAxis;
 use units::Interval;
+use units::human::nanos;
 
-const WIDTH: i32 = 1_200;
+const WIDTH: f64 = 1_200.0;
 /// The start and end of the time axis.
-const LEFT: i32 = 84;
-const RIGHT: i32 = WIDTH - 28;
+const TIME: (f64, f64) = (84.0, WIDTH - 28.0);
 /// The height of the title above the first panel.
-const TITLE: i32 = 62;
+const TITLE: f64 = 62.0;
 /// The height of the name and legend above each panel.
-const HEADING: i32 = 26;
+const HEADING: f64 = 26.0;
 /// The height of a panel with lines.
-const LINES: i32 = 170;
+const LINES: f64 = 170.0;
 /// The height of a strip of pauses.
-const STRIP: i32 = 16;
+const STRIP: f64 = 16.0;
 /// The gap between two panels.
-const GAP: i32 = 18;
+const GAP: f64 = 18.0;
 /// The height of the time labels below the last panel.
-const FOOT: i32 = 52;
+const FOOT: f64 = 52.0;
 /// The start of a legend, and the distance between two entries.
-const LEGEND: (i32, i32) = (LEFT + 300, 290);
+const LEGEND: (f64, f64) = (TIME.0 + 300.0, 290.0);
 /// The distance from the middle of a text down to its baseline.
-const BASE: i32 = 4;
+const BASE: f64 = 4.0;
+/// The maximum length of the name of a port before the legend, in characters.
+const NAME: usize = 17;
 
 /// The style, with a white background and without variables, which some viewers do not support. The first colours are
 /// safe for colour-blind people, and print in different greys (Okabe and Ito).
@@ -40,17 +39,19 @@ const STYLE: &str = include_str!("style.css");
 
 /// Plots the `series` of a gateway called `name` with `ports`.
 pub fn svg(series: &Series, name: &str, ports: &[&str]) -> String {
-    let axis = TimeAxis::new(series.times(), LEFT, RIGHT);
+    let axis = TimeAxis::new(series.times(), TIME.0 as i32, TIME.1 as i32);
+    let labels: Vec<_> = axis.labels().into_iter().map(|(x, label)| (f64::from(x), label)).collect();
     let mut drawing = Drawing::default();
     draw_title(&mut drawing, series, name, &axis);
     let mut bottom = TITLE - GAP;
     for panel in panels(series, &axis, ports) {
         let top = bottom + GAP + HEADING;
-        draw_heading(&mut drawing, &panel, top - HEADING / 2);
-        draw_panel(&mut drawing, &panel, &axis, top);
         bottom = top + panel.height();
+        draw_heading(&mut drawing, &panel, top - HEADING / 2.0);
+        draw_panel(&mut drawing, &panel, Area { x: TIME, y: (top, bottom) }, &axis, &labels);
     }
-    draw_labels_of_time(&mut drawing, &axis, bottom);
+    drawing.x_labels(bottom, &labels);
+    drawing.text((TIME.0 + TIME.1) / 2.0, bottom + 40.0, "middle", "time since the first frame");
     let (height, elements) = (bottom + FOOT, drawing.elements());
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
@@ -74,11 +75,8 @@ struct Line {
 }
 
 impl Panel {
-    fn height(&self) -> i32 {
-        match self.kind {
-            SeriesKind::Queue | SeriesKind::Slot | SeriesKind::Rate | SeriesKind::Count => LINES,
-            SeriesKind::Paused => STRIP * self.lines.len() as i32,
-        }
+    fn height(&self) -> f64 {
+        if self.kind == SeriesKind::Paused { STRIP * self.lines.len() as f64 } else { LINES }
     }
 }
 
@@ -103,18 +101,12 @@ fn panels(series: &Series, axis: &TimeAxis, ports: &[&str]) -> Vec<Panel> {
         let (port, kind) = (columns[0].1.port, columns[0].1.kind());
         let lines = columns.iter().map(|(place, column)| Line::new(series, axis, *place, *column));
         Panel {
-            title: format!("{}: {}", shortened(ports[port.index()]), title(kind)),
+            title: format!("{}: {}", shortened(ports[port.index()], NAME), title(kind)),
             kind,
             lines: lines.filter(|line| line.most() > 0).collect(),
         }
     });
     panels.filter(|panel| !panel.lines.is_empty()).collect()
-}
-
-/// Shortens the name of a port, which is ASCII, to the room before the legend.
-fn shortened(name: &str) -> String {
-    const ROOM: usize = 17;
-    if name.len() <= ROOM { name.into() } else { format!("{}..", &name[..ROOM - 2]) }
 }
 
 /// The colour of a column: the same on all ports.
@@ -137,72 +129,51 @@ fn title(kind: SeriesKind) -> &'static str {
 fn draw_title(drawing: &mut Drawing, series: &Series, name: &str, axis: &TimeAxis) {
     let name = escaped(&format!("\"{name}\""));
     drawing.put(format_args!(
-        "<text class=\"title\" x=\"{LEFT}\" y=\"28\">Replay through gateway {name}</text>"
+        "<text class=\"title\" x=\"{}\" y=\"28\">Replay through gateway {name}</text>",
+        TIME.0
     ));
     let length = series.times().last().map_or(0, |last| last.0);
     let cut: u64 = axis.cuts().map(|cut| (cut.time.1 - cut.time.0).0).sum();
-    let mut said = format!("{}, sampled every {}", nanos(length), series.interval());
+    let mut text = format!("{}, sampled every {}", nanos(length), series.interval());
     if cut > 0 {
-        said += &format!("; {} without any change left out (grey)", nanos(cut));
+        text += &format!("; {} without any change left out (grey)", nanos(cut));
     }
-    drawing.text(LEFT, 44 + BASE, "start", &said);
+    drawing.text(TIME.0, 44.0 + BASE, "start", &text);
 }
 
-fn draw_heading(drawing: &mut Drawing, panel: &Panel, middle: i32) {
-    let (title, base) = (escaped(&panel.title), middle + BASE);
-    drawing.put(format_args!("<text class=\"heading\" x=\"{LEFT}\" y=\"{base}\">{title}</text>"));
+fn draw_heading(drawing: &mut Drawing, panel: &Panel, middle: f64) {
+    let (title, left, base) = (escaped(&panel.title), TIME.0, middle + BASE);
+    drawing.put(format_args!("<text class=\"heading\" x=\"{left}\" y=\"{base}\">{title}</text>"));
     for (place, line) in panel.lines.iter().enumerate() {
-        let (x, y, colour) = (LEGEND.0 + LEGEND.1 * place as i32, middle - 3, line.colour % COLOURS);
+        let (x, y, colour) = (LEGEND.0 + LEGEND.1 * place as f64, middle - 3.0, line.colour % COLOURS);
         drawing
             .put(format_args!("<rect class=\"s c{colour}\" x=\"{x}\" y=\"{y}\" width=\"22\" height=\"4\"/>"));
-        drawing.text(x + 30, base, "start", line.column.label());
+        drawing.text(x + 30.0, base, "start", line.column.label());
     }
 }
 
-fn draw_panel(drawing: &mut Drawing, panel: &Panel, axis: &TimeAxis, top: i32) {
-    let height = panel.height();
-    for cut in axis.cuts() {
+fn draw_panel(drawing: &mut Drawing, panel: &Panel, area: Area, time: &TimeAxis, labels: &[(f64, String)]) {
+    let (top, height) = (area.y.0, panel.height());
+    for cut in time.cuts() {
         let (x, width) = (cut.x.0, cut.x.1 - cut.x.0);
         drawing.put(format_args!(
             "<rect class=\"cut\" x=\"{x}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>"
         ));
     }
-    match panel.kind {
-        SeriesKind::Queue | SeriesKind::Slot => draw_lines(drawing, panel, Quantity::Bytes, axis, top),
-        SeriesKind::Rate => draw_lines(drawing, panel, Quantity::Rate, axis, top),
-        SeriesKind::Count => draw_lines(drawing, panel, Quantity::Count, axis, top),
-        SeriesKind::Paused => {
-            for (line, y) in panel.lines.iter().zip((top..).step_by(STRIP as usize)) {
-                drawing.strip(line.colour, (f64::from(y + 2), f64::from(STRIP - 4)), &shares(&line.values));
-            }
+    if panel.kind == SeriesKind::Paused {
+        for (place, line) in panel.lines.iter().enumerate() {
+            let y = top + STRIP * place as f64 + 2.0;
+            drawing.strip(line.colour, (y, STRIP - 4.0), &shares(&line.values));
+        }
+    } else {
+        let most = panel.lines.iter().map(Line::most).max().unwrap_or(1);
+        let axis = Axis::linear(Quantity::of_series(panel.kind), most as f64);
+        drawing.y_axis(area, &axis);
+        drawing.x_grid(area, labels);
+        for line in &panel.lines {
+            let corners = corners(line.values.iter().map(|(x, _, value)| (*x, *value)));
+            drawing.steps(line.colour, area, &axis, corners);
         }
     }
-    drawing.frame((LEFT, top), (RIGHT - LEFT, height));
-}
-
-fn draw_lines(drawing: &mut Drawing, panel: &Panel, quantity: Quantity, axis: &TimeAxis, top: i32) {
-    let bottom = top + LINES;
-    let most = panel.lines.iter().map(Line::most).max().unwrap_or(1);
-    let values = Axis::linear(quantity, most as f64);
-    let y = |value: f64| f64::from(bottom) - values.place(value) * f64::from(LINES);
-    for (value, label) in values.labels() {
-        let at = y(value);
-        drawing.grid(format_args!("M{LEFT} {at:.1}H{RIGHT}"));
-        drawing.text(LEFT - 8, format_args!("{:.1}", at + f64::from(BASE)), "end", &label);
-    }
-    for (x, _) in axis.labels() {
-        drawing.grid(format_args!("M{x} {top}V{bottom}"));
-    }
-    for line in &panel.lines {
-        let corners = corners(line.values.iter().map(|(x, _, value)| (*x, *value)));
-        drawing.steps(line.colour, corners.into_iter().map(|(x, value)| (x, y(value as f64))));
-    }
-}
-
-fn draw_labels_of_time(drawing: &mut Drawing, axis: &TimeAxis, bottom: i32) {
-    for (x, label) in axis.labels() {
-        drawing.put(format_args!("<path class=\"f\" d=\"M{x} {bottom}v5\"/>"));
-        drawing.text(x, bottom + 14 + BASE, "middle", &label);
-    }
-    drawing.text((LEFT + RIGHT) / 2, bottom + 36 + BASE, "middle", "time since the first frame");
+    drawing.frame(area);
 }

@@ -1,10 +1,10 @@
 //! Comparison of schemes: one bar each for the metrics that papers compare.
 
 use super::html;
-use super::sets::Set;
-use super::svg;
 use crate::chart::axis::{Axis, Quantity};
-use crate::chart::drawing::{COLOURS, escaped};
+use crate::chart::drawing::{COLOURS, escaped, shortened};
+use crate::chart::plot::figure;
+use crate::simulate::sets::Set;
 use crate::simulate::summary::Spread;
 use indexmap::IndexSet;
 
@@ -60,14 +60,14 @@ fn bars(sets: &[Set<'_>], name: &str) -> Option<String> {
     if spreads.len() < 2 || most <= 0.0 {
         return None;
     }
-    let quantity = Quantity::of(name);
+    let quantity = Quantity::of_metric(name);
     let axis = Axis::exact(quantity, most);
     let bars = spreads.iter().enumerate();
     let elements: String = bars
         .map(|(row, (place, set, spread))| bar(&axis, quantity, row, *place, &set.label, *spread))
         .collect();
     let height = PITCH * spreads.len() as f64 + 8.0;
-    Some(svg::figure(&titled(name), "", (WIDTH, height), &elements))
+    Some(figure(&titled(name), "", (WIDTH, height), &elements))
 }
 
 fn bar(axis: &Axis, quantity: Quantity, row: usize, place: usize, label: &str, spread: Spread) -> String {
@@ -77,13 +77,13 @@ fn bar(axis: &Axis, quantity: Quantity, row: usize, place: usize, label: &str, s
     let (left, width, colour) = (BARS.0, x(spread.median) - BARS.0, place % COLOURS);
     let (least, most) = (x(spread.min), x(spread.max));
     let (name_end, figure_start) = (BARS.0 - 8.0, most + 7.0);
-    let (name, said) = (escaped(&svg::shortened(label, NAME)), quantity.say(spread.median));
+    let (name, median) = (escaped(&shortened(label, NAME)), quantity.shown(spread.median));
     let whisker = format!("<path class=\"w\" d=\"M{least:.1} {middle}H{most:.1}\"/>");
     let whisker = if most > least { whisker } else { String::new() };
     format!(
         "<text class=\"name\" x=\"{name_end}\" y=\"{base}\" text-anchor=\"end\">{name}</text>\
          <rect class=\"s c{colour}\" x=\"{left}\" y=\"{top}\" width=\"{width:.1}\" height=\"16\"/>{whisker}\
-         <text x=\"{figure_start:.1}\" y=\"{base}\">{said}</text>\n"
+         <text x=\"{figure_start:.1}\" y=\"{base}\">{median}</text>\n"
     )
 }
 

@@ -1,13 +1,11 @@
 //! Flow completion: slowdown by size, and the distribution of completion times.
 
 use super::bars::group_of;
-use super::drawn::Drawn;
-use super::flows::Flow;
+use super::drawn::{Drawn, Flow};
 use super::html;
-use super::svg::Plot;
-use crate::chart::axis::{Axis, Quantity};
-use crate::chart::scale::round_step;
-use crate::simulate::percentile::place_of;
+use crate::chart::axis::{Axis, Quantity, rounded_up};
+use crate::chart::plot::Plot;
+use crate::simulate::distribution::place_of;
 use indexmap::IndexSet;
 
 /// The maximum number of groups with plots of their own.
@@ -101,7 +99,7 @@ fn by_size(drawn: &[Drawn<'_>], name: &str, group: Option<&str>) -> Option<Strin
 
 /// Flows by size, three buckets per decade: up to 1, 2 and 5 times a power of ten.
 fn buckets<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<Bucket> {
-    let mut flows: Vec<_> = flows.map(|flow| (bound(flow.bytes), flow.slowdown)).collect();
+    let mut flows: Vec<_> = flows.filter_map(|flow| Some((bound(flow.bytes), flow.slowdown?))).collect();
     flows.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let chunks = flows.chunk_by(|a, b| a.0 == b.0);
     let bucket = |chunk: &[(u64, f64)]| {
@@ -114,7 +112,7 @@ fn buckets<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<Bucket> {
 
 /// The smallest of 1, 2, 5, 10, ... that is not below `bytes`.
 fn bound(bytes: u64) -> u64 {
-    round_step(bytes, 1)
+    rounded_up(bytes.max(1) as f64) as u64
 }
 
 /// The next lower bound.
@@ -160,7 +158,7 @@ mod tests {
     use super::*;
 
     fn flow(bytes: u64, slowdown: f64) -> Flow {
-        Flow { group: "a".into(), bytes, fct_ns: 1, slowdown }
+        Flow { group: "a".into(), bytes, fct_ns: 1, slowdown: Some(slowdown) }
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The data to draw: sets of runs, with their files.
 
-use super::error::PageError;
-use super::flows::{self, Flow};
-use super::sets::Set;
 use super::timeline::Timeline;
-use std::path::Path;
+use crate::simulate::sets::Set;
+use csv::Reader;
+use serde::Deserialize;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 /// The maximum number of curves in a plot; nobody can tell more apart.
 pub const CURVES_MAX: usize = 8;
@@ -13,10 +15,31 @@ pub const CURVES_MAX: usize = 8;
 pub struct Drawn<'a> {
     /// Its runs and parameters.
     pub set: Set<'a>,
-    /// The flows of all its runs.
+    /// The flows of all its runs. A flow without an end has no size, and is left out.
     pub flows: Vec<Flow>,
     /// The time series of the run with its first seed.
     pub timeline: Option<Timeline>,
+}
+
+/// The properties of a flow that the page shows, by their columns in `fct.csv`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Flow {
+    /// Its group.
+    pub group: Box<str>,
+    /// Its size, in bytes.
+    pub bytes: u64,
+    /// Its completion time, in nanoseconds.
+    pub fct_ns: u64,
+    /// Its completion time, divided by that on an idle network.
+    pub slowdown: Option<f64>,
+}
+
+/// Why there is no page: a file of the experiment cannot be read, or a line of it does not match its header.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", path.display())]
+pub struct PageError {
+    path: PathBuf,
+    source: csv::Error,
 }
 
 impl<'a> Drawn<'a> {
@@ -26,14 +49,32 @@ impl<'a> Drawn<'a> {
     /// # Errors
     /// [`PageError`].
     pub fn read(directory: &Path, set: &Set<'a>) -> Result<Self, PageError> {
-        let mut flows = Vec::new();
+        let mut flows: Vec<Flow> = Vec::new();
         for run in &set.runs {
-            flows::read(&directory.join(&run.name).join("fct.csv"), &mut flows)?;
+            let of_run =
+                read(directory.join(&run.name).join("fct.csv"), |file| file.into_deserialize().collect());
+            flows.extend(
+                of_run?.unwrap_or_else(Vec::new).into_iter().filter(|flow: &Flow| flow.slowdown.is_some()),
+            );
         }
         let timeline = match set.runs.first() {
-            Some(run) => Timeline::load(&directory.join(&run.name).join("series.csv"))?,
+            Some(run) => read(directory.join(&run.name).join("series.csv"), Timeline::read)?,
             None => None,
         };
         Ok(Self { set: set.clone(), flows, timeline })
+    }
+}
+
+/// What `table` makes of the file at `path`; `None` if there is no such file.
+fn read<T>(
+    path: PathBuf,
+    table: impl FnOnce(Reader<File>) -> csv::Result<T>,
+) -> Result<Option<T>, PageError> {
+    match Reader::from_path(&path).and_then(table) {
+        Ok(table) => Ok(Some(table)),
+        Err(error) if matches!(error.kind(), csv::ErrorKind::Io(error) if error.kind() == ErrorKind::NotFound) => {
+            Ok(None)
+        }
+        Err(source) => Err(PageError { path, source }),
     }
 }

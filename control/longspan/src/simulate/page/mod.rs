@@ -3,15 +3,10 @@
 
 mod bars;
 mod completion;
-mod csv;
 mod drawn;
-mod error;
-mod flows;
 mod html;
 mod over_time;
 mod pauses;
-mod sets;
-mod svg;
 mod sweeps;
 mod tables;
 mod timeline;
@@ -19,14 +14,16 @@ mod timeline;
 #[cfg(test)]
 mod tests;
 
-pub use error::PageError;
+pub use drawn::PageError;
 
+use super::sets;
 use super::summary::{EndingName, Summary};
 use crate::chart::drawing::escaped;
 use crate::failure::Failure;
 use drawn::{CURVES_MAX, Drawn};
 use std::fs;
 use std::path::Path;
+use units::human::count_of;
 
 /// The page's file in the directory of the experiment.
 const FILE: &str = "report.html";
@@ -37,7 +34,7 @@ const FILE: &str = "report.html";
 /// [`Failure::Page`], [`Failure::Write`].
 pub fn write(directory: &Path, summary: &Summary) -> Result<(), Failure> {
     let (path, page) = (directory.join(FILE), page(directory, summary)?);
-    fs::write(&path, page).map_err(|source| Failure::Write { path, source, running: true })
+    fs::write(&path, page).map_err(Failure::unwritten(path))
 }
 
 /// The page of the experiment in `directory`.
@@ -66,15 +63,14 @@ fn page(directory: &Path, summary: &Summary) -> Result<String, PageError> {
 }
 
 fn heading(title: &str, summary: &Summary) -> String {
-    let runs = summary.runs.len();
     let finished = summary.runs.iter().filter(|run| run.ending == EndingName::Finished).count();
     let quick = if summary.quick { ", with the quick overrides" } else { "" };
     format!(
-        "<h1>{}</h1>\n<p class=\"lead\">Scenario <code>{}</code>{quick}, {runs} {}, of which {finished} finished. \
+        "<h1>{}</h1>\n<p class=\"lead\">Scenario <code>{}</code>{quick}, {}, of which {finished} finished. \
          Longspan {}.</p>\n",
         escaped(title),
         escaped(&summary.scenario),
-        if runs == 1 { "run" } else { "runs" },
+        count_of(summary.runs.len() as u64, "run"),
         escaped(summary.longspan),
     )
 }

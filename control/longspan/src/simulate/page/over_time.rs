@@ -3,9 +3,9 @@
 
 use super::drawn::Drawn;
 use super::html;
-use super::svg::Plot;
 use super::timeline::{Column, Timeline};
 use crate::chart::axis::{Axis, Quantity};
+use crate::chart::plot::Plot;
 use crate::chart::trace::corners;
 use core::cmp::Reverse;
 use indexmap::IndexMap;
@@ -22,6 +22,7 @@ const SCHEMES_MAX: usize = 6;
 struct Kind {
     column: &'static str,
     title: &'static str,
+    quantity: Quantity,
     /// Whether it is a rate over the interval of the series. A pixel shows the mean of rates, and all values of other
     /// figures.
     mean: bool,
@@ -29,18 +30,20 @@ struct Kind {
 
 /// Columns of every port and node.
 const COMMON: [Kind; 4] = [
-    kind("egress_bytes", "Egress queue", false),
-    kind("ingress_lossless_wire_bytes", "Buffered lossless bytes by ingress port", false),
-    kind("sent_bps", "Rate", true),
-    kind("buffer_bytes", "Buffer", false),
+    kind("egress_bytes", "Egress queue", Quantity::Bytes, false),
+    kind("ingress_lossless_wire_bytes", "Buffered lossless bytes by ingress port", Quantity::Bytes, false),
+    kind("sent_bps", "Rate", Quantity::Rate, true),
+    kind("buffer_bytes", "Buffer", Quantity::Bytes, false),
 ];
 
 /// Columns of flows.
-const FLOWS: [Kind; 2] =
-    [kind("rate_bps", "Permitted rate of flows", false), kind("sent_bps", "Sending rate of flows", true)];
+const FLOWS: [Kind; 2] = [
+    kind("rate_bps", "Permitted rate of flows", Quantity::Rate, false),
+    kind("sent_bps", "Sending rate of flows", Quantity::Rate, true),
+];
 
-const fn kind(column: &'static str, title: &'static str, mean: bool) -> Kind {
-    Kind { column, title, mean }
+const fn kind(column: &'static str, title: &'static str, quantity: Quantity, mean: bool) -> Kind {
+    Kind { column, title, quantity, mean }
 }
 
 /// The figures that are listed for the page, the last list first.
@@ -49,7 +52,8 @@ fn listed() -> impl Iterator<Item = Kind> {
         let plotted = list.figures().filter_map(|(_, figure)| Some((figure.sampled?, figure.plotted?)));
         let mut plotted: Vec<_> = plotted.collect();
         plotted.sort_by_key(|(sampled, _)| sampled.kind);
-        plotted.into_iter().map(|(sampled, title)| kind(sampled.name, title, false))
+        let quantity = Quantity::of_series;
+        plotted.into_iter().map(move |(it, title)| kind(it.name, title, quantity(it.kind), false))
     })
 }
 
@@ -75,7 +79,7 @@ fn of_kind(drawn: &[Drawn<'_>], kind: &Kind) -> String {
         for (colour, drawn) in drawn.iter().enumerate() {
             let Some(timeline) = &drawn.timeline else { continue };
             if let Some(column) = timeline.column(place, kind.column) {
-                plot.steps(colour, &steps(timeline, column, kind.mean, span));
+                plot.steps(colour, steps(timeline, column, kind.mean, span));
             }
         }
         plot.figure("")
@@ -120,14 +124,14 @@ fn of_flows(drawn: &Drawn<'_>, kind: &Kind) -> Option<String> {
     let span = timeline.end_ns();
     let mut plot = plot(&format!("{}, {}", kind.title, drawn.set.label), kind, span, most);
     for (colour, column) in flows.iter().enumerate() {
-        plot.steps(colour, &steps(timeline, column, kind.mean, span));
+        plot.steps(colour, steps(timeline, column, kind.mean, span));
     }
     Some(plot.figure(&html::legend(flows.iter().map(|column| column.place.as_str()))))
 }
 
 fn plot(title: &str, kind: &Kind, span_ns: u64, most: u64) -> Plot {
     let x = Axis::exact(Quantity::Time, span_ns as f64);
-    Plot::new(title, "time", x, Axis::linear(Quantity::of(kind.column), most as f64))
+    Plot::new(title, "time", x, Axis::linear(kind.quantity, most as f64))
 }
 
 /// The time series that there are.

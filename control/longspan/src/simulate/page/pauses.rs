@@ -3,10 +3,10 @@
 use super::drawn::Drawn;
 use super::html;
 use super::over_time::{span_ns, timelines};
-use super::svg;
 use super::timeline::Timeline;
 use crate::chart::axis::{Axis, Quantity};
-use crate::chart::drawing::{Drawing, escaped};
+use crate::chart::drawing::{Area, Drawing, escaped, shortened};
+use crate::chart::plot::figure;
 use crate::chart::trace::shares;
 use core::cmp::Reverse;
 use indexmap::IndexMap;
@@ -17,7 +17,7 @@ const ROWS_MAX: usize = 16;
 
 const WIDTH: f64 = 1140.0;
 /// Where strips begin and end; names are to their left.
-const STRIPS: (i32, i32) = (230, 1120);
+const STRIPS: (f64, f64) = (230.0, 1120.0);
 /// The height of a strip, and the gap between two rows of them.
 const STRIP: f64 = 12.0;
 const GAP: f64 = 8.0;
@@ -25,13 +25,13 @@ const TOP: f64 = 6.0;
 /// The maximum length of a name, in characters.
 const NAME: usize = 34;
 
-/// The columns, and what they say about a port.
+/// The columns, and their meaning for a port.
 const DIRECTIONS: [(&str, &str); 2] = [
     ("pfc_sent_paused_priorities", "pauses its peer"),
     ("pfc_received_paused_priorities", "is paused by its peer"),
 ];
 
-/// A port in one direction: its name, the column, and what that says.
+/// A port in one direction: its name, the column, and the meaning of that.
 type Row<'a> = (&'a str, &'static str, &'static str);
 
 /// The section; empty if nothing was paused.
@@ -49,7 +49,10 @@ pub fn section(drawn: &[Drawn<'_>]) -> String {
         strips(&mut drawing, drawn, *row, TOP + pitch * place as f64);
     }
     let bottom = TOP + pitch * rows.len() as f64;
-    times(&mut drawing, span_ns(drawn), bottom);
+    let area = Area { x: STRIPS, y: (TOP, bottom) };
+    let labels = area.x_labels(&Axis::exact(Quantity::Time, span_ns(drawn) as f64));
+    drawing.x_grid(area, &labels);
+    drawing.x_labels(bottom, &labels);
     let mut content = html::legend(drawn.iter().map(|drawn| drawn.set.label.as_str()));
     content += &html::note(&format!(
         "Run with the first seed. The shade is the share of a pixel's time that was paused, in quarters. {}",
@@ -59,7 +62,7 @@ pub fn section(drawn: &[Drawn<'_>]) -> String {
             "Ports that were never paused are left out.".to_owned()
         }
     ));
-    content += &svg::figure("PFC over time", "", (WIDTH, bottom + 24.0), drawing.elements());
+    content += &figure("PFC over time", "", (WIDTH, bottom + 24.0), drawing.elements());
     html::section("Pauses", &content)
 }
 
@@ -67,9 +70,9 @@ pub fn section(drawn: &[Drawn<'_>]) -> String {
 fn rows<'a>(drawn: &'a [Drawn<'_>]) -> IndexMap<Row<'a>, u64> {
     let mut rows: IndexMap<Row<'a>, u64> = IndexMap::new();
     for timeline in timelines(drawn) {
-        for (column, said) in DIRECTIONS {
+        for (column, meaning) in DIRECTIONS {
             for found in timeline.columns.iter().filter(|found| found.name == column && found.most() > 0) {
-                let longest = rows.entry((found.place.as_str(), column, said)).or_default();
+                let longest = rows.entry((found.place.as_str(), column, meaning)).or_default();
                 *longest = paused_ns(timeline, &found.values).max(*longest);
             }
         }
@@ -82,17 +85,16 @@ fn paused_ns(timeline: &Timeline, values: &[Option<u64>]) -> u64 {
     spans.filter(|(_, value)| value.is_some_and(|value| value > 0)).map(|(span, _)| span[1] - span[0]).sum()
 }
 
-fn strips(drawing: &mut Drawing, drawn: &[Drawn<'_>], (port, column, said): Row<'_>, top: f64) {
+fn strips(drawing: &mut Drawing, drawn: &[Drawn<'_>], (port, column, meaning): Row<'_>, top: f64) {
     let height = STRIP * drawn.len() as f64;
-    let (name_end, base) = (STRIPS.0 - 10, top + height / 2.0 + 4.0);
-    let (left, width) = (STRIPS.0, STRIPS.1 - STRIPS.0);
-    let name = escaped(&svg::shortened(&format!("{port} {said}"), NAME));
+    let (name_end, base) = (STRIPS.0 - 10.0, top + height / 2.0 + 4.0);
+    let name = escaped(&shortened(&format!("{port} {meaning}"), NAME));
     drawing.put(format_args!(
-        "<text class=\"name\" x=\"{name_end}\" y=\"{base}\" text-anchor=\"end\">{name}</text>\
-         <rect class=\"f\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>"
+        "<text class=\"name\" x=\"{name_end}\" y=\"{base}\" text-anchor=\"end\">{name}</text>"
     ));
-    let span = u128::from(span_ns(drawn));
-    let x = |time: u64| left + (u128::from(time) * width as u128 / span) as i32;
+    drawing.frame(Area { x: STRIPS, y: (top, top + height) });
+    let axis = Axis::exact(Quantity::Time, span_ns(drawn) as f64);
+    let x = |time: u64| (STRIPS.0 + axis.place(time as f64) * (STRIPS.1 - STRIPS.0)) as i32;
     for (place, drawn) in drawn.iter().enumerate() {
         let Some(timeline) = &drawn.timeline else { continue };
         let Some(column) = timeline.column(port, column) else { continue };
@@ -100,18 +102,6 @@ fn strips(drawing: &mut Drawing, drawn: &[Drawn<'_>], (port, column, said): Row<
         let values: Vec<_> =
             values.filter_map(|(time, value)| Some((x(*time), Interval(*time), (*value)?))).collect();
         drawing.strip(place, (top + STRIP * place as f64 + 1.0, STRIP - 2.0), &shares(&values));
-    }
-}
-
-fn times(drawing: &mut Drawing, span_ns: u64, bottom: f64) {
-    let axis = Axis::exact(Quantity::Time, span_ns as f64);
-    let width = f64::from(STRIPS.1 - STRIPS.0);
-    for (value, label) in axis.labels() {
-        let (x, y) = (f64::from(STRIPS.0) + axis.place(value) * width, bottom + 12.0);
-        drawing.put(format_args!(
-            "<path class=\"g\" d=\"M{x:.1} {TOP}V{bottom}\"/>\
-             <text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{label}</text>"
-        ));
     }
 }
 

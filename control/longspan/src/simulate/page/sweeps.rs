@@ -3,9 +3,9 @@
 use super::bars::titled;
 use super::drawn::CURVES_MAX;
 use super::html;
-use super::sets::{self, Set};
-use super::svg::Plot;
 use crate::chart::axis::{Axis, Quantity};
+use crate::chart::plot::Plot;
+use crate::simulate::sets::{self, Set};
 use crate::simulate::summary::Spread;
 use indexmap::{IndexMap, IndexSet};
 
@@ -60,14 +60,14 @@ fn figure(
     if most <= 0.0 {
         return None;
     }
-    let y = Axis::linear(Quantity::of(metric), most);
+    let y = Axis::linear(Quantity::of_metric(metric), most);
     let x = Axis::named(values.iter().copied());
     let mut plot = Plot::new(&titled(metric), key, x, y);
     for (colour, points) in curves.iter().enumerate() {
         let medians: Vec<_> = points.iter().map(|(place, spread)| (*place, spread.median)).collect();
         plot.line(colour, false, &medians);
         for (place, spread) in points {
-            plot.spread(colour, *place, spread.min, spread.max);
+            plot.line(colour, false, &[(*place, spread.min), (*place, spread.max)]);
             plot.dot(colour, false, (*place, spread.median));
         }
     }

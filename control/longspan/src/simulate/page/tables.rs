@@ -1,10 +1,12 @@
 //! The tables: claims and the measured figures, runs, and all metrics.
 
 use super::html;
-use super::sets::Set;
 use crate::chart::axis::Quantity;
 use crate::chart::drawing::escaped;
-use crate::simulate::summary::{ClaimSummary, EndingName, Figure, PaperFigure, RunSummary, Spread};
+use crate::simulate::sets::Set;
+use crate::simulate::summary::{ClaimSummary, EndingName, RunSummary, Spread};
+use crate::simulate::tables::shown;
+use config::scenario::Paper;
 use std::collections::BTreeSet;
 
 /// The maximum number of rows of metrics, so that the page opens quickly.
@@ -23,19 +25,16 @@ pub fn claims(claims: &[ClaimSummary]) -> String {
 }
 
 fn claim(claim: &ClaimSummary) -> Vec<String> {
-    let say = |value: f64| match claim.against {
-        Some(_) => format!("{:+.1} %", value * 100.0),
-        None => Quantity::of(&claim.metric).say(value),
-    };
+    let shown = |value| shown(claim, value);
     let compared = claim.against.as_ref().map_or_else(String::new, |it| format!(" compared with {it}"));
     let point = claim.point.as_ref().map_or_else(String::new, |point| format!(" at {point}"));
     let ours = claim.ours.map_or_else(String::new, |ours| {
-        number(&say(ours.median))
-            + &format!(" <span class=\"spread\">{} .. {}</span>", say(ours.min), say(ours.max))
+        number(&shown(ours.median))
+            + &format!(" <span class=\"spread\">{} .. {}</span>", shown(ours.min), shown(ours.max))
     });
     let paper = match claim.paper {
-        PaperFigure::One(Figure(figure)) => number(&say(figure)),
-        PaperFigure::Range([Figure(low), Figure(high)]) => number(&format!("{} .. {}", say(low), say(high))),
+        Paper::Figure { value, .. } => number(&shown(value)),
+        Paper::Range { low, high } => number(&format!("{} .. {}", shown(low), shown(high))),
     };
     let verdict = claim.verdict.name();
     // The style has a class for the first word.
@@ -63,10 +62,10 @@ fn number(text: &str) -> String {
 pub fn runs(runs: &[RunSummary]) -> String {
     let unfinished = runs.iter().filter(|run| run.ending != EndingName::Finished).map(|run| {
         let message = run.message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
-        let said = format!("{} (seed {}) ended by {}{message}", run.name, run.seed, run.ending.name());
+        let ended = format!("{} (seed {}) ended by {}{message}", run.name, run.seed, run.ending.name());
         // A scenario may set its limit on purpose.
         let class = if run.ending == EndingName::Limit { "note" } else { "failed" };
-        format!("<p class=\"{class}\">{}</p>\n", escaped(&said))
+        format!("<p class=\"{class}\">{}</p>\n", escaped(&ended))
     });
     let unfinished: String = unfinished.collect();
     let head = ["run", "variant", "parameters", "seed", "ending", "virtual time", "flows", "transmissions"];
@@ -83,7 +82,7 @@ fn run(run: &RunSummary) -> Vec<String> {
         escaped(&parameters.collect::<Vec<_>>().join(" ")),
         run.seed.to_string(),
         run.ending.name().to_owned(),
-        number(&Quantity::Time.say(run.end_ns as f64)),
+        number(&Quantity::Time.shown(run.end_ns as f64)),
         format!("{} of {}", run.flows.ended, run.flows.started),
         run.transmissions.to_string(),
     ]
@@ -118,10 +117,10 @@ pub fn metrics(sets: &[Set<'_>]) -> String {
 }
 
 fn figure(name: &str, spread: Spread) -> String {
-    let say = |value| Quantity::of(name).say(value);
-    let median = number(&say(spread.median));
+    let shown = |value| Quantity::of_metric(name).shown(value);
+    let median = number(&shown(spread.median));
     if spread.min == spread.max {
         return median;
     }
-    format!("{median} <span class=\"spread\">{} .. {}</span>", say(spread.min), say(spread.max))
+    format!("{median} <span class=\"spread\">{} .. {}</span>", shown(spread.min), shown(spread.max))
 }

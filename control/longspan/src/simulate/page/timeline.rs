@@ -1,8 +1,8 @@
 //! `series.csv`: the time series of a run.
 
-use super::csv;
-use super::error::PageError;
-use std::path::Path;
+use csv::Reader;
+use std::fs::File;
+use std::io;
 
 /// Rows of figures. Each row applies until the next one.
 #[derive(Debug, Default)]
@@ -25,28 +25,23 @@ pub struct Column {
 }
 
 impl Timeline {
-    /// Reads the series in the file at `path`; `None` if there is no such file.
+    /// Reads a series.
     ///
     /// # Errors
-    /// [`PageError`].
-    pub fn load(path: &Path) -> Result<Option<Self>, PageError> {
-        let columns = |header: &str| header.split(',').skip(1).map(Column::called).collect();
-        let empty = |header: &str| Ok(Self { times: Vec::new(), columns: columns(header) });
-        csv::read(path, empty, |timeline, line| timeline.add(line).ok_or("not a row of the series"))
-    }
-
-    /// Adds a row; `None` if the line is not one.
-    fn add(&mut self, line: &str) -> Option<()> {
-        let mut cells = line.split(',');
-        let time: u64 = cells.next()?.parse().ok()?;
-        if self.times.last().is_some_and(|last| *last > time) {
-            return None;
+    /// The file cannot be read, or is not a series.
+    pub fn read(mut file: Reader<File>) -> csv::Result<Self> {
+        let columns = file.headers()?.iter().skip(1).map(Column::called).collect();
+        let mut timeline = Self { times: Vec::new(), columns };
+        for row in file.into_deserialize() {
+            let row: Vec<Option<u64>> = row?;
+            let [Some(time), values @ ..] = &*row else { return Err(wrong("a row has no time")) };
+            if *time < timeline.end_ns() {
+                return Err(wrong("the time falls"));
+            }
+            timeline.times.push(*time);
+            timeline.columns.iter_mut().zip(values).for_each(|(column, value)| column.values.push(*value));
         }
-        self.times.push(time);
-        for column in &mut self.columns {
-            column.values.push(value(cells.next()?)?);
-        }
-        cells.next().is_none().then_some(())
+        Ok(timeline)
     }
 
     /// The column `name` of `place`.
@@ -58,6 +53,10 @@ impl Timeline {
     pub fn end_ns(&self) -> u64 {
         self.times.last().copied().unwrap_or(0)
     }
+}
+
+fn wrong(what: &str) -> csv::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what).into()
 }
 
 impl Column {
@@ -74,42 +73,5 @@ impl Column {
     /// Its maximum.
     pub fn most(&self) -> u64 {
         self.values.iter().flatten().copied().max().unwrap_or(0)
-    }
-}
-
-/// The value in a cell, which may be empty; `None` if it is not a number.
-fn value(cell: &str) -> Option<Option<u64>> {
-    if cell.is_empty() {
-        return Some(None);
-    }
-    let exact = cell.parse().ok();
-    // Fractions are rounded, because a line cannot show them.
-    let rounded = || cell.parse().ok().filter(|value: &f64| *value >= 0.0).map(|value| value.round() as u64);
-    exact.or_else(rounded).map(Some)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cell_is_a_figure_or_empty() {
-        assert_eq!(
-            ["", "7", "7.5", "-1", "x", "NaN"].map(value),
-            [Some(None), Some(Some(7)), Some(Some(8)), None, None, None]
-        );
-    }
-
-    #[test]
-    fn a_row_has_as_many_cells_as_the_header_and_comes_after_the_last() {
-        let columns = ["east.0.sent_bps", "east.buffer_bytes"].map(Column::called).into();
-        let mut timeline = Timeline { times: Vec::new(), columns };
-        assert!(timeline.add("5,1,2").is_some());
-        assert!(timeline.add("4,1,2").is_none());
-        assert!(timeline.add("6,1").is_none());
-        let mut timeline = Timeline::default();
-        assert!(timeline.add("6,1").is_none());
-        assert_eq!(Column::called("east.0.sent_bps").place, "east.0");
-        assert_eq!(Column::called("east.0.sent_bps").name, "sent_bps");
     }
 }

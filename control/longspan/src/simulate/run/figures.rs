@@ -5,7 +5,7 @@ use crate::simulate::summary::{Figure, Metrics};
 use simulation::{Ending, NetworkSpec, NodeKind, Outcome, SwitchOutcome};
 use switch::figure::{LISTS, Reading, Seen};
 use switch::program::{GroupSettings, LosslessGroup, PortSettings, Threshold};
-use switch::{DropReason, GroupReport, PortInspection, QueueReport, Volume};
+use switch::{GroupReport, PortInspection};
 use units::Priority;
 
 /// The listed figures whose sum is the number of CNPs from switches.
@@ -27,27 +27,19 @@ pub fn figures(
     say("run.livelocked".into(), u64::from(matches!(outcome.ending, Ending::Livelock { .. })));
     say("flows.started".into(), outcome.flows_started);
     say("flows.unfinished".into(), outcome.flows_started - outcome.flows_ended);
-    let mut total = Pauses::default();
-    let mut drops = Drops::default();
-    let (mut marked, mut direct, mut longest, mut control) = (0, 0, 0, 0);
     let settings =
         |switch: &SwitchOutcome| program(network, switch.node).map_or(&[][..], |it| &it.settings().ports);
     let seen = outcome.switches.iter().flat_map(|switch| settings(switch).iter().zip(&switch.ports));
-    for (settings, port) in seen {
-        total.add(port);
-        drops.add(port);
-        marked += port.queues.iter().map(|queue| queue.counters.marked).sum::<u64>();
-        longest = longest.max(longest_queue(port));
-        control += port.control_sent.frames;
-        let cnps = listed(Seen { settings, look: port }).filter(|(_, name, _)| FROM_SWITCHES.contains(name));
-        direct += cnps.map(|(.., value)| value).sum::<u64>();
-    }
-    total.say("total", &mut say);
-    say("drops.lossless".into(), drops.lossless);
-    say("drops.lossy".into(), drops.lossy);
-    say("ecn.marked".into(), marked);
-    say("queue.max_bytes".into(), longest);
-    say("control.frames".into(), control);
+    let cnps = seen.flat_map(|(settings, look)| listed(Seen { settings, look }));
+    let direct = cnps.filter(|(_, name, _)| FROM_SWITCHES.contains(name)).map(|(.., value)| value).sum();
+    let all: Vec<_> = outcome.switches.iter().flat_map(|switch| &switch.ports).collect();
+    pauses("total", &all, &mut say);
+    let marked = all.iter().flat_map(|port| &port.queues).map(|queue| queue.counters.marked);
+    say("drops.lossless".into(), dropped(&all, true));
+    say("drops.lossy".into(), dropped(&all, false));
+    say("ecn.marked".into(), marked.sum());
+    say("queue.max_bytes".into(), all.iter().map(|port| longest_queue(port)).max().unwrap_or_default());
+    say("control.frames".into(), all.iter().map(|port| port.control_sent.frames).sum());
     hosts(outcome, network, direct, &mut say);
     let lost = |volume: u64, link: &[simulation::LinkOutcome; 2]| {
         volume + link.iter().map(|way| way.lost.total().frames).sum::<u64>()
@@ -120,9 +112,7 @@ fn of_port(seen: Seen<'_>, name: &str, say: &mut impl FnMut(String, u64)) {
     for (list, of_run, value) in listed(seen) {
         say(format!("{list}.{name}.{of_run}"), value);
     }
-    let mut pauses = Pauses::default();
-    pauses.add(port);
-    pauses.say(name, say);
+    pauses(name, &[port], say);
 }
 
 /// The buffer that the port reserves to be lossless: H of Bifrost; otherwise the threshold and the headroom of each
@@ -141,94 +131,27 @@ fn of_group(group: &LosslessGroup) -> u64 {
     below.0 + group.headroom.0
 }
 
-/// PFC in both directions.
-#[derive(Default)]
-struct Pauses {
-    sent: u64,
-    xoff: u64,
-    sent_ns: u64,
-    received: u64,
-    obeyed_ns: u64,
+/// PFC of `ports` in both directions.
+fn pauses(name: &str, ports: &[&PortInspection], say: &mut impl FnMut(String, u64)) {
+    let groups = || ports.iter().flat_map(|port| &port.groups);
+    let queues = || ports.iter().flat_map(|port| &port.queues);
+    let sent = groups().map(|GroupReport { pauses: it, .. }| it.xoff + it.refresh + it.slot + it.timed);
+    say(format!("pfc.{name}.pauses_sent"), sent.sum());
+    say(format!("pfc.{name}.xoff_sent"), groups().map(|group| group.pauses.xoff).sum());
+    say(
+        format!("pfc.{name}.paused_ns"),
+        groups().flat_map(|group| &group.paused_for).map(|time| time.0).sum(),
+    );
+    say(format!("pfc.{name}.pauses_received"), queues().map(|queue| queue.pauses.xoff).sum());
+    say(format!("pfc.{name}.obeyed_ns"), queues().map(|queue| queue.paused_for.0).sum());
 }
 
-impl Pauses {
-    fn add(&mut self, port: &PortInspection) {
-        for GroupReport { pauses, paused_for, .. } in &port.groups {
-            self.sent += pauses.xoff + pauses.refresh + pauses.slot + pauses.timed;
-            self.xoff += pauses.xoff;
-            self.sent_ns += paused_for.iter().map(|time| time.0).sum::<u64>();
-        }
-        for QueueReport { pauses, paused_for, .. } in &port.queues {
-            self.received += pauses.xoff;
-            self.obeyed_ns += paused_for.0;
-        }
-    }
-
-    fn say(&self, name: &str, say: &mut impl FnMut(String, u64)) {
-        say(format!("pfc.{name}.pauses_sent"), self.sent);
-        say(format!("pfc.{name}.xoff_sent"), self.xoff);
-        say(format!("pfc.{name}.paused_ns"), self.sent_ns);
-        say(format!("pfc.{name}.pauses_received"), self.received);
-        say(format!("pfc.{name}.obeyed_ns"), self.obeyed_ns);
-    }
-}
-
-/// Frames that switches dropped.
-#[derive(Default)]
-struct Drops {
-    lossless: u64,
-    lossy: u64,
-}
-
-impl Drops {
-    fn add(&mut self, port: &PortInspection) {
-        let frames = |drops: &[Volume; DropReason::COUNT]| drops.iter().map(|it| it.frames).sum::<u64>();
-        for priority in Priority::all().map(Priority::index) {
-            let dropped = frames(&port.ingress.dropped[priority]) + frames(&port.queues[priority].dropped);
-            if port.groups[priority].lossless {
-                self.lossless += dropped;
-            } else {
-                self.lossy += dropped;
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use core::num::NonZeroU32;
-    use switch::program::{Bifrost, DynamicThreshold, FlowControl, VirtualIncoming};
-    use units::{BitRate, Bytes, Interval, WireBytes};
-    use wire::ethernet::MacAddress;
-
-    fn group(reserved: u64, xoff: Threshold, headroom: u64) -> GroupSettings {
-        GroupSettings::Lossless(LosslessGroup {
-            reserved: Bytes(reserved),
-            xoff,
-            xon: Bytes::ZERO,
-            xon_offset: Bytes::ZERO,
-            headroom: Bytes(headroom),
-        })
-    }
-
-    #[test]
-    fn a_port_reserves_thresholds_and_headroom_or_what_bifrost_grants_from() {
-        let mut port = PortSettings::lossy("a", MacAddress([2, 0, 0, 0, 0, 1]), BitRate::gigabits(100));
-        assert_eq!(reserved(&port), None);
-        port.groups[3] = group(4_000, Threshold::Static(Bytes(1_000_000)), 500_000);
-        assert_eq!(reserved(&port), Some(1_500_000), "a static threshold includes the reserved part");
-        port.groups[4] = group(4_000, Threshold::Dynamic(DynamicThreshold::new(2).unwrap()), 500);
-        assert_eq!(reserved(&port), Some(1_504_500), "the pool of a dynamic threshold is for all");
-        port.flow_control = FlowControl::Bifrost(Bifrost {
-            buffer: WireBytes(700_000),
-            slot: Interval::from_micros(10),
-            round_trip: Interval::from_micros(100),
-            check_every: NonZeroU32::MIN,
-            virtual_incoming: VirtualIncoming::Counter,
-            holdover: Interval::ZERO,
-            lateness: Interval::ZERO,
-        });
-        assert_eq!(reserved(&port), Some(700_000));
-    }
+/// The frames of lossless or of lossy priorities that `ports` dropped.
+fn dropped(ports: &[&PortInspection], lossless: bool) -> u64 {
+    let classes = ports.iter().flat_map(|port| Priority::all().map(move |priority| (port, priority.index())));
+    let classes = classes.filter(|(port, priority)| port.groups[*priority].lossless == lossless);
+    let volumes = classes.flat_map(|(port, priority)| {
+        port.ingress.dropped[priority].iter().chain(&port.queues[priority].dropped)
+    });
+    volumes.map(|volume| volume.frames).sum()
 }

@@ -1,12 +1,11 @@
 //! The rates of individual flows over time, and their fairness.
 
-use super::rows::{rate_bps, write_cell};
+use super::rows::rate_bps;
 use crate::simulate::summary::{Figure, Metrics};
 use core::cell::RefCell;
 use endpoint::FlowId;
 use serde::{Deserialize, Serialize};
-use simulation::{FlowRecord, FlowSpec, View};
-use std::io::{self, Write};
+use simulation::{FlowRecord, FlowSpec, NetworkView};
 use std::rc::Rc;
 use units::Nanos;
 
@@ -99,7 +98,7 @@ impl FlowRates {
     }
 
     /// Takes a sample of each flow. The current interval is `interval_ns`.
-    pub fn sample(&mut self, now: Nanos, interval_ns: u64, view: &View<'_>) {
+    pub fn sample(&mut self, now: Nanos, interval_ns: u64, view: &NetworkView<'_>) {
         let room = FLOWS_MAX - self.flows.len();
         let found = core::mem::take(&mut *self.list.found.borrow_mut());
         let new = found.into_iter().take(room);
@@ -120,29 +119,18 @@ impl FlowRates {
         }
     }
 
-    /// Writes the headings of the columns.
-    ///
-    /// # Errors
-    /// The errors of `out`.
-    pub fn write_headings(&self, out: &mut impl Write) -> io::Result<()> {
-        for Watched { flow, .. } in &self.flows {
-            let FlowId(id) = flow.id;
-            write!(out, ",flow.{id}.rate_bps,flow.{id}.sent_bps")?;
-        }
-        Ok(())
+    /// The headings of the columns: two for each flow.
+    pub fn headings(&self) -> impl Iterator<Item = String> {
+        let of_flow = |id: FlowId| ["rate_bps", "sent_bps"].map(|column| format!("flow.{}.{column}", id.0));
+        self.flows.iter().flat_map(move |watched| of_flow(watched.flow.id))
     }
 
-    /// Writes the cells of the row at `time_ns`.
-    ///
-    /// # Errors
-    /// The errors of `out`.
-    pub fn write_cells(&self, time_ns: u64, interval_ns: u64, out: &mut impl Write) -> io::Result<()> {
-        for watched in &self.flows {
-            let point = watched.place(time_ns).map(|place| watched.points[place]);
-            write_cell(out, point.and_then(|point| point.rate_bps))?;
-            write_cell(out, watched.sent_bps(time_ns, interval_ns))?;
-        }
-        Ok(())
+    /// The values of the row at `time_ns`.
+    pub fn values(&self, time_ns: u64, interval_ns: u64) -> impl Iterator<Item = Option<u64>> {
+        self.flows.iter().flat_map(move |watched| {
+            let rate = watched.place(time_ns).and_then(|place| watched.points[place].rate_bps);
+            [rate, watched.sent_bps(time_ns, interval_ns)]
+        })
     }
 
     /// Adds the metrics of the flows.

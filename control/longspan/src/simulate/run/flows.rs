@@ -1,21 +1,44 @@
 //! `fct.csv`, and the metrics of flows.
 
-use crate::simulate::percentile::place_of;
+use crate::simulate::distribution::distribution;
 use crate::simulate::summary::{Figure, Metrics};
+use csv::{Writer, WriterBuilder};
 use serde::{Deserialize, Serialize};
-use simulation::FlowRecord;
+use simulation::{FlowRecord, NodeId};
 use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Seek, SeekFrom};
 use std::path::Path;
 
-/// The columns, which are the first line.
-pub const FLOW_COLUMNS: &str = "flow,group,source,destination,priority,bytes,start_ns,end_ns,fct_ns,ideal_ns,slowdown,\
-                                retransmitted,acked_ns";
+/// A row of the file: a flow that has ended. Its columns are called like the fields.
+#[derive(Default, Serialize)]
+struct FlowRow<'a> {
+    flow: u32,
+    group: &'a str,
+    source: &'a str,
+    destination: &'a str,
+    priority: u8,
+    bytes: u64,
+    start_ns: u64,
+    end_ns: u64,
+    fct_ns: u64,
+    /// None for a flow without an end of its own, which has no size.
+    ideal_ns: Option<u64>,
+    slowdown: Option<String>,
+    retransmitted: u64,
+    acked_ns: u64,
+}
+
+/// The columns of the file, which are its first line.
+pub fn flow_columns() -> Vec<String> {
+    let row = serde_json::to_value(FlowRow::default());
+    let row = row.ok().and_then(|row| row.as_object().map(|row| row.keys().cloned().collect()));
+    row.expect("a row is an object")
+}
 
 /// Writes a line for each flow when it ends, and keeps its completion times and slowdown, 24 bytes per flow, so that
 /// percentiles are exact.
 pub struct FlowLog {
-    out: BufWriter<File>,
+    out: Writer<File>,
     nodes: Vec<String>,
     /// The flows that ended, by group.
     groups: Vec<(String, Sample)>,
@@ -50,8 +73,8 @@ impl FlowLog {
     /// # Errors
     /// Those of the file system.
     pub fn create(path: &Path, nodes: Vec<String>, groups: &[String]) -> io::Result<Self> {
-        let mut out = BufWriter::new(File::create(path)?);
-        writeln!(out, "{FLOW_COLUMNS}")?;
+        let mut out = writer(File::create(path)?);
+        out.write_record(flow_columns())?;
         let groups = groups.iter().map(|name| (name.clone(), Sample::default())).collect();
         Ok(Self { out, nodes, groups, error: None })
     }
@@ -68,7 +91,7 @@ impl FlowLog {
         file.set_len(state.length)?;
         file.seek(SeekFrom::Start(state.length))?;
         let groups = groups.iter().cloned().zip(state.samples).collect();
-        Ok(Self { out: BufWriter::new(file), nodes, groups, error: None })
+        Ok(Self { out: writer(file), nodes, groups, error: None })
     }
 
     /// Its state, for a checkpoint, once what was written is on the disk.
@@ -83,47 +106,42 @@ impl FlowLog {
         out.flush()?;
         out.get_ref().sync_data()?;
         let samples = groups.iter().map(|(_, sample)| sample.clone()).collect();
-        Ok(FlowState { length: out.get_mut().stream_position()?, samples })
+        Ok(FlowState { length: out.get_ref().metadata()?.len(), samples })
     }
 
     /// Adds a flow that has ended.
     pub fn add(&mut self, record: &FlowRecord) {
         let completion_ns = record.end.since(record.flow.start).0;
         // A flow without an end of its own has neither a length nor an ideal time.
-        let slowdown = record.flow.bytes.and_then(|_| {
-            let ideal = record.ideal.0;
-            (ideal > 0).then(|| completion_ns as f64 / ideal as f64)
-        });
-        if let Err(error) = self.write(record, completion_ns, slowdown) {
-            self.error.get_or_insert(error);
+        let ideal_ns = record.flow.bytes.map(|_| record.ideal.0).filter(|ideal| *ideal > 0);
+        let slowdown = ideal_ns.map(|ideal| completion_ns as f64 / ideal as f64);
+        let flow = &record.flow;
+        let node = |node: NodeId| self.nodes[node.0 as usize].as_str();
+        let (group, sample) = &mut self.groups[usize::from(flow.group)];
+        let row = FlowRow {
+            flow: flow.id.0,
+            group,
+            source: node(flow.source),
+            destination: node(flow.destination),
+            priority: flow.priority.index() as u8,
+            bytes: record.delivered,
+            start_ns: flow.start.0,
+            end_ns: record.end.0,
+            fct_ns: completion_ns,
+            ideal_ns,
+            slowdown: slowdown.map(|slowdown| format!("{slowdown:.4}")),
+            retransmitted: record.retransmitted,
+            acked_ns: record.acknowledged.0,
+        };
+        if let Err(error) = self.out.serialize(row) {
+            self.error.get_or_insert(error.into());
         }
-        let (_, sample) = &mut self.groups[usize::from(record.flow.group)];
-        sample.count(record.delivered, (record.flow.start.0, record.end.0));
+        sample.count(record.delivered, (flow.start.0, record.end.0));
         if let Some(slowdown) = slowdown {
             sample.completion_ns.push(completion_ns);
-            sample.acked_ns.push(record.acknowledged.since(record.flow.start).0);
+            sample.acked_ns.push(record.acknowledged.since(flow.start).0);
             sample.slowdown.push(slowdown);
         }
-    }
-
-    fn write(&mut self, record: &FlowRecord, completion_ns: u64, slowdown: Option<f64>) -> io::Result<()> {
-        let flow = &record.flow;
-        write!(
-            self.out,
-            "{},{},{},{},{},",
-            flow.id.0,
-            self.groups[usize::from(flow.group)].0,
-            self.nodes[flow.source.0 as usize],
-            self.nodes[flow.destination.0 as usize],
-            flow.priority,
-        )?;
-        write!(self.out, "{},{},{},{completion_ns},", record.delivered, flow.start.0, record.end.0)?;
-        if let Some(slowdown) = slowdown {
-            write!(self.out, "{},{slowdown:.4}", record.ideal.0)?;
-        } else {
-            write!(self.out, ",")?;
-        }
-        writeln!(self.out, ",{},{}", record.retransmitted, record.acknowledged.0)
     }
 
     /// Completes the file, and adds the metrics of the flows.
@@ -144,6 +162,10 @@ impl FlowLog {
     }
 }
 
+fn writer(file: File) -> Writer<File> {
+    WriterBuilder::new().has_headers(false).from_writer(file)
+}
+
 impl Sample {
     /// Counts delivered bytes, and the time from a first start to a last end.
     fn count(&mut self, bytes: u64, (start, end): (u64, u64)) {
@@ -159,36 +181,19 @@ impl Sample {
         other.span_ns.into_iter().for_each(|span| self.count(other.bytes, span));
     }
 
-    fn figures(mut self, group: &str, metrics: &mut Metrics) {
-        self.slowdown.sort_unstable_by(f64::total_cmp);
-        let mut say = |name: String, value: f64| {
-            metrics.insert(name, Figure(value));
-        };
-        say(format!("fct.{group}.count"), self.completion_ns.len() as f64);
+    fn figures(self, group: &str, metrics: &mut Metrics) {
+        metrics.insert(format!("fct.{group}.count"), Figure(self.completion_ns.len() as f64));
         let time = self.span_ns.map_or(0, |(first, last)| last - first);
         if time > 0 {
-            say(format!("goodput.{group}.bps"), self.bytes as f64 * 8e9 / time as f64);
+            metrics.insert(format!("goodput.{group}.bps"), Figure(self.bytes as f64 * 8e9 / time as f64));
         }
-        say_times(&format!("fct.{group}"), self.completion_ns, &mut say);
-        say_times(&format!("fct_acked.{group}"), self.acked_ns, &mut say);
-        let slowdowns = &self.slowdown;
-        let Some(&worst) = slowdowns.last() else { return };
-        say(format!("slowdown.{group}.mean"), slowdowns.iter().sum::<f64>() / slowdowns.len() as f64);
-        say(format!("slowdown.{group}.max"), worst);
-        for percent in [50, 95, 99] {
-            say(format!("slowdown.{group}.p{percent}"), slowdowns[place_of(percent, slowdowns.len())]);
+        for (name, times) in [("fct", self.completion_ns), ("fct_acked", self.acked_ns)] {
+            for (of, time) in distribution(times.into_iter().map(|time| time as f64).collect()) {
+                metrics.insert(format!("{name}.{group}.{of}_ns"), Figure(time));
+            }
         }
-    }
-}
-
-/// Mean, maximum and percentiles of `times` in nanoseconds, if there are any.
-fn say_times(name: &str, mut times: Vec<u64>, say: &mut impl FnMut(String, f64)) {
-    times.sort_unstable();
-    let Some(&longest) = times.last() else { return };
-    let sum: u128 = times.iter().map(|time| u128::from(*time)).sum();
-    say(format!("{name}.mean_ns"), sum as f64 / times.len() as f64);
-    say(format!("{name}.max_ns"), longest as f64);
-    for percent in [50, 95, 99] {
-        say(format!("{name}.p{percent}_ns"), times[place_of(percent, times.len())] as f64);
+        for (of, slowdown) in distribution(self.slowdown) {
+            metrics.insert(format!("slowdown.{group}.{of}"), Figure(slowdown));
+        }
     }
 }

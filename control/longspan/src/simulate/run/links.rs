@@ -3,7 +3,7 @@
 use super::ports::PortPlace;
 use super::rows::rate_bps;
 use crate::simulate::summary::{Figure, Metrics};
-use simulation::{Outcome, View};
+use simulation::{NetworkView, Outcome};
 use units::Nanos;
 
 /// Counts up to the last sample while flows start. Later traffic belongs to the remaining flows, and would make means
@@ -26,7 +26,7 @@ impl LinkLog {
     }
 
     /// Takes a sample of all links.
-    pub fn sample(&mut self, now: Nanos, view: &View<'_>) {
+    pub fn sample(&mut self, now: Nanos, view: &NetworkView<'_>) {
         if now <= self.until {
             self.at = now;
             for (carried, port) in self.carried.iter_mut().zip(&self.ports) {

@@ -23,14 +23,14 @@ use config::scenario::Scenario;
 use core::num::NonZeroUsize;
 use details::Details;
 use flow_rates::{FlowRates, Watchlist};
-pub use flows::FLOW_COLUMNS;
 use flows::FlowLog;
+pub use flows::flow_columns;
 use links::LinkLog;
 use recorder::{Recorder, RecorderState};
 use series::SeriesLog;
 use simulation::{Ending, Options, Outcome, PausedQueue, Simulation, Violation};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::Path;
 
 /// The file with the results of a run. It exists only if the run is complete.
@@ -65,12 +65,12 @@ pub fn run(
         Err(why) => return Err(Failure::Resume { run: planned.name.clone(), why: why.to_string() }),
         Ok(resumed) => resumed,
     };
-    prepare(directory, &scenario, resumed.is_none()).map_err(|source| unwritten(directory, source))?;
+    prepare(directory, &scenario, resumed.is_none()).map_err(Failure::unwritten(directory))?;
     let (simulation, mut recorder) = match resumed {
         Some(resumed) => resumed,
         None => site.anew()?,
     };
-    recorder.keeper = args.checkpoint.map(|every| Keeper::new(directory, &planned.inputs, every.0));
+    recorder.keeper = args.checkpoint.map(|every| Keeper::new(directory, &planned.inputs, every));
     let flows = scenario.flows().skip(simulation.fetched()).inspect(|flow| list.note(flow));
     let outcome = simulation.run(flows, &mut recorder);
     let mut metrics = Metrics::new();
@@ -91,25 +91,21 @@ pub fn run(
 /// [`Failure::InTheWay`], [`Failure::Write`].
 pub fn forget_checkpoint(directory: &Path) -> Result<(), Failure> {
     expect_nothing_in_the_way(directory)?;
-    remove_checkpoint(directory).map_err(|source| unwritten(directory, source))
+    remove_checkpoint(directory).map_err(Failure::unwritten(directory))
 }
 
 fn expect_nothing_in_the_way(directory: &Path) -> Result<(), Failure> {
     checkpoint::in_the_way(directory).map_or(Ok(()), |path| Err(Failure::InTheWay(path)))
 }
 
-fn unwritten(path: &Path, source: io::Error) -> Failure {
-    Failure::Write { path: path.into(), source, running: true }
-}
-
 /// Locks a file of the directory, so that no two processes write there at the same time. They would write the same
 /// bytes, but an interrupted one would leave less than a summary of the other says. Goes on without a lock if the file
 /// system has none.
 fn lock(directory: &Path) -> Result<File, Failure> {
-    fs::create_dir_all(directory).map_err(|source| unwritten(directory, source))?;
+    fs::create_dir_all(directory).map_err(Failure::unwritten(directory))?;
     let path = directory.join(FLOWS);
     let open = File::options().write(true).create(true).truncate(false).open(&path);
-    let file = open.map_err(|source| unwritten(&path, source))?;
+    let file = open.map_err(Failure::unwritten(&path))?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(Failure::Running { directory: directory.into() }),
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
@@ -164,7 +160,7 @@ impl<'a> Site<'a> {
         let Self { scenario, directory, .. } = self;
         let path = directory.join(FLOWS);
         let flows = FlowLog::create(&path, names(scenario), &scenario.groups);
-        let flows = flows.map_err(|source| unwritten(&path, source))?;
+        let flows = flows.map_err(Failure::unwritten(&path))?;
         let captures = Captures::create(&directory.join("captures"), &scenario.taps, &scenario.topology);
         let recorder = self.recorder(flows, captures.map_err(Failure::Run)?);
         Ok((Simulation::new(scenario.network.clone(), self.options()), recorder))
@@ -219,9 +215,10 @@ fn finish(
     metrics: &mut Metrics,
 ) -> Result<(), Failure> {
     recorder.captures.finish().map_err(Failure::Run)?;
-    recorder.flows.finish(metrics).map_err(|source| unwritten(&directory.join(FLOWS), source))?;
+    recorder.flows.finish(metrics).map_err(Failure::unwritten(&directory.join(FLOWS)))?;
     let path = directory.join("series.csv");
-    write_series(&recorder.series, &path).map_err(|source| unwritten(&path, source))?;
+    let file = File::create(&path).map_err(Failure::unwritten(&path))?;
+    recorder.series.write_csv(file).map_err(|error| Failure::unwritten(&path)(error.into()))?;
     if let Some(outcome) = outcome {
         recorder.series.figures(scenario.until, metrics);
         recorder.links.figures(outcome, metrics);
@@ -229,12 +226,6 @@ fn finish(
         figures::figures(outcome, &scenario.network, &ports, &names(scenario), metrics);
     }
     Ok(())
-}
-
-fn write_series(series: &SeriesLog, path: &Path) -> io::Result<()> {
-    let mut out = BufWriter::new(File::create(path)?);
-    series.write_csv(&mut out)?;
-    out.flush()
 }
 
 /// The name of an ending, and its details.

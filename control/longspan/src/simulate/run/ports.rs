@@ -41,7 +41,7 @@ impl PortPlace {
             link_name: format!("link.{}.{}", link.name, of_node.name),
             link: of_port.link,
             end: of_port.end,
-            rate: link.wish.rate,
+            rate: link.settings.rate,
         }
     }
 }
@@ -50,7 +50,7 @@ impl PortPlace {
 pub fn of_interest(scenario: &Scenario) -> Vec<PortPlace> {
     let topology = &scenario.topology;
     let mut places = scenario.sampling.ports.clone();
-    let long = topology.links.iter().filter(|link| link.wish.long);
+    let long = topology.links.iter().filter(|link| link.settings.long);
     places.extend(long.flat_map(|link| link.ends).map(|end| (end.node, end.port)));
     places.sort_unstable();
     places.dedup();

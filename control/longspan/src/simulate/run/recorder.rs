@@ -8,7 +8,7 @@ use super::series::{SeriesLog, SeriesState};
 use crate::simulate::progress::Board;
 use core::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
-use simulation::{FlowRecord, Observer, Progress, State, Tap, View};
+use simulation::{FlowRecord, NetworkView, Observer, Progress, State, Tap};
 use std::io;
 use units::{Bytes, Nanos};
 
@@ -67,7 +67,7 @@ impl Observer for Recorder<'_> {
         self.series.flows_mut().ended(record);
     }
 
-    fn sample(&mut self, now: Nanos, view: &View<'_>) {
+    fn sample(&mut self, now: Nanos, view: &NetworkView<'_>) {
         self.series.sample(now, view);
         self.links.sample(now, view);
     }

@@ -1,7 +1,6 @@
 //! Samples in a limited number of rows.
 
 use serde::{Deserialize, Serialize};
-use std::io::{self, Write};
 use units::Nanos;
 
 /// Samples at multiples of an interval. When there would be too many rows, every other one is removed and the interval
@@ -77,17 +76,6 @@ impl Rows {
         self.cells.truncate(kept * self.width);
         self.count = kept;
         self.interval_ns = self.interval_ns.saturating_mul(2);
-    }
-}
-
-/// Writes a cell of a CSV file, with the comma before it. Undefined values are empty.
-///
-/// # Errors
-/// The errors of `out`.
-pub fn write_cell(out: &mut impl Write, value: Option<u64>) -> io::Result<()> {
-    match value {
-        Some(value) => write!(out, ",{value}"),
-        None => write!(out, ","),
     }
 }
 

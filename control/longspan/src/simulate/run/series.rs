@@ -2,21 +2,34 @@
 
 use super::flow_rates::{FlowRates, FlowRatesState};
 use super::ports::PortPlace;
-use super::rows::{Rows, rate_bps, write_cell};
-use crate::simulate::percentile::place_of;
+use super::rows::{Rows, rate_bps};
+use crate::simulate::distribution::distribution;
 use crate::simulate::summary::{Figure, Metrics};
 use config::scenario::Sampling;
+use core::iter::once;
 use replay::series::{self, Column};
 use serde::{Deserialize, Serialize};
 use simulation::topology::Topology;
-use simulation::{NodeId, View};
+use simulation::{NetworkView, NodeId};
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io::Write;
 use switch::{PortInspection, Program};
 use units::{Nanos, PortId, Priority};
 
 /// Below this share of its rate, a link counts as near zero.
 const NEAR_ZERO: f64 = 0.01;
+
+/// The column of the bytes that a switch holds.
+const BUFFER: &str = "buffer_bytes";
+
+/// A column.
+struct Heading {
+    /// The node, or the port: `<node>.<port>`.
+    place: String,
+    /// The quantity. It ends with its unit.
+    name: &'static str,
+    kind: Kind,
+}
 
 /// The contents of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +50,7 @@ struct Sampled {
 /// Time series of switches and flows.
 pub struct SeriesLog {
     switches: Vec<Sampled>,
-    /// The names and contents of the columns.
-    headings: Vec<(String, Kind)>,
+    headings: Vec<Heading>,
     rows: Rows,
     row: Vec<Option<u64>>,
     of_switch: Vec<Option<u64>>,
@@ -73,11 +85,15 @@ impl SeriesLog {
                 of_node.iter().map(|(node, port)| PortPlace::new(topology, *node, *port)).collect();
             let name = |port: PortId| &topology.node(node).ports[port.index()].name;
             let host = &topology.node(node).name;
-            headings.extend(
-                columns.iter().map(|it| (format!("{host}.{}.{}", name(it.port), it.name()), Kind::Level)),
-            );
-            headings.extend(ports.iter().map(|it| (format!("{}.sent_bps", it.name), Kind::Sent)));
-            headings.push((format!("{host}.buffer_bytes"), Kind::Level));
+            headings.extend(columns.iter().map(|it| Heading {
+                place: format!("{host}.{}", name(it.port)),
+                name: it.name(),
+                kind: Kind::Level,
+            }));
+            let sent =
+                |it: &PortPlace| Heading { place: it.name.clone(), name: "sent_bps", kind: Kind::Sent };
+            headings.extend(ports.iter().map(sent));
+            headings.push(Heading { place: host.clone(), name: BUFFER, kind: Kind::Level });
             switches.push(Sampled { node, columns, ports });
         }
         let rows = Rows::new(sampling.interval.0, sampling.rows as usize, headings.len());
@@ -110,7 +126,7 @@ impl SeriesLog {
     }
 
     /// Takes a sample if one is due.
-    pub fn sample(&mut self, now: Nanos, view: &View<'_>) {
+    pub fn sample(&mut self, now: Nanos, view: &NetworkView<'_>) {
         if !self.rows.is_due(now) {
             return;
         }
@@ -134,22 +150,18 @@ impl SeriesLog {
     ///
     /// # Errors
     /// The errors of `out`.
-    pub fn write_csv(&self, out: &mut impl Write) -> io::Result<()> {
-        write!(out, "time_ns")?;
-        for (heading, _) in &self.headings {
-            write!(out, ",{heading}")?;
-        }
-        self.flows.write_headings(out)?;
-        writeln!(out)?;
+    pub fn write_csv(&self, out: impl Write) -> csv::Result<()> {
+        let mut table = csv::Writer::from_writer(out);
+        let headings = self.headings.iter().map(|it| format!("{}.{}", it.place, it.name));
+        table.write_record(once("time_ns".to_owned()).chain(headings).chain(self.flows.headings()))?;
         for row in 0..self.rows.count() {
-            write!(out, "{}", self.rows.time_ns(row))?;
-            for (column, (_, kind)) in self.headings.iter().enumerate() {
-                write_cell(out, self.value(row, column, *kind))?;
-            }
-            self.flows.write_cells(self.rows.time_ns(row), self.rows.interval_ns(), out)?;
-            writeln!(out)?;
+            let time = self.rows.time_ns(row);
+            let columns = self.headings.iter().enumerate();
+            let values = columns.map(|(column, heading)| self.value(row, column, heading.kind));
+            let of_flows = self.flows.values(time, self.rows.interval_ns());
+            table.serialize((time, values.chain(of_flows).collect::<Vec<_>>()))?;
         }
-        Ok(())
+        Ok(table.flush()?)
     }
 
     fn value(&self, row: usize, column: usize, kind: Kind) -> Option<u64> {
@@ -165,42 +177,26 @@ impl SeriesLog {
 
     /// Adds the metrics of the samples. Those of rates cover only the time up to `until`.
     pub fn figures(&self, until: Nanos, metrics: &mut Metrics) {
-        for (column, (heading, kind)) in self.headings.iter().enumerate() {
-            let Some((place, quantity)) = heading.rsplit_once('.').filter(|_| *kind == Kind::Level) else {
-                continue;
-            };
-            let (metric, unit) = match quantity {
+        for (column, Heading { place, name, .. }) in self.headings.iter().enumerate() {
+            let (metric, unit) = match *name {
                 "egress_bytes" => ("queue", "bytes"),
                 "ingress_lossless_wire_bytes" => ("ingress", "wire_bytes"),
-                "buffer_bytes" => ("buffer", "bytes"),
+                BUFFER => ("buffer", "bytes"),
                 _ => continue,
             };
-            self.levels(column, |of| format!("{metric}.{place}.{of}_{unit}"), metrics);
-            if metric == "buffer" {
-                let most = self.rows.column(column).flatten().max().unwrap_or_default();
-                metrics.insert(format!("buffer.{place}.max_bytes"), Figure(most as f64));
+            let values = self.rows.column(column).flatten().map(|value| value as f64).collect();
+            // The maximum of a queue is its watermark, and not one of samples.
+            let distribution = distribution(values).into_iter();
+            for (of, value) in distribution.filter(|(of, _)| *of != "max" || metric == "buffer") {
+                metrics.insert(format!("{metric}.{place}.{of}_{unit}"), Figure(value));
             }
         }
         let ports = self.switches.iter().flat_map(|switch| &switch.ports);
-        let sent = self.headings.iter().enumerate().filter(|(_, (_, kind))| *kind == Kind::Sent);
+        let sent = self.headings.iter().enumerate().filter(|(_, heading)| heading.kind == Kind::Sent);
         for (port, (column, _)) in ports.zip(sent) {
             self.rates(column, port, until, metrics);
         }
         self.flows.figures(self.rows.interval_ns(), metrics);
-    }
-
-    fn levels(&self, column: usize, name: impl Fn(&str) -> String, metrics: &mut Metrics) {
-        let mut values: Vec<u64> = self.rows.column(column).flatten().collect();
-        values.sort_unstable();
-        if values.is_empty() {
-            return;
-        }
-        let mean = values.iter().map(|value| *value as f64).sum::<f64>() / values.len() as f64;
-        metrics.insert(name("mean"), Figure(mean));
-        for percent in [50, 95, 99] {
-            let value = values[place_of(percent, values.len())];
-            metrics.insert(name(&format!("p{percent}")), Figure(value as f64));
-        }
     }
 
     fn rates(&self, column: usize, port: &PortPlace, until: Nanos, metrics: &mut Metrics) {

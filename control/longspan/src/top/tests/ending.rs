@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::top::feed::Feed;
 use crate::top::model::Model;
 use crate::top::terminal::Screen;
-use crate::top::views::View;
+use crate::top::views::DashboardView;
 use crate::top::{live, tests::PLAIN};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
@@ -120,7 +120,7 @@ fn play() {
 
 fn show(ask: impl FnMut() -> Result<telemetry::Snapshot, Failure> + Send + 'static) -> Result<(), Failure> {
     let interval = Interval::from_millis(125);
-    live(&mut Feed::start(ask, interval), &mut Model::new(View::Ports, None, interval), PLAIN)
+    live(&mut Feed::start(ask, interval), &mut Model::new(DashboardView::Ports, None, interval), PLAIN)
 }
 
 #[test]

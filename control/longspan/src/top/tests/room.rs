@@ -4,7 +4,7 @@ use super::{PLAIN, RICH, drawn, later, lines, model, press, snapshot};
 use crate::top::model::Model;
 use crate::top::screen::last_top_of_help;
 use crate::top::text;
-use crate::top::views::View;
+use crate::top::views::DashboardView;
 use ratatui::crossterm::event::KeyCode;
 use ratatui::layout::Rect;
 use units::Interval;
@@ -16,7 +16,7 @@ fn large() -> Model {
         (pool.held_bytes, pool.size_bytes) = (98_700_000, 98_700_000);
     }
     (large.memory.mbufs_in_use, large.memory.mbufs) = (65_534, 65_536);
-    let mut model = Model::new(View::Ports, None, Interval::from_secs(1));
+    let mut model = Model::new(DashboardView::Ports, None, Interval::from_secs(1));
     model.see(large);
     model
 }
@@ -45,7 +45,7 @@ fn the_lines_above_the_table_lose_whole_fields_where_they_do_not_fit() {
 
 #[test]
 fn the_port_of_a_row_is_named_whole_on_80_columns() {
-    let mut model = model(View::Health);
+    let mut model = model(DashboardView::Health);
     press(&mut model, KeyCode::Enter);
     let page = lines(&model, 80, 24);
     assert!(page.contains("[8 health]  dc0 only\n"), "{page}");
@@ -53,20 +53,20 @@ fn the_port_of_a_row_is_named_whole_on_80_columns() {
 
 #[test]
 fn a_cell_that_is_cut_ends_in_an_ellipsis_and_hidden_columns_are_counted() {
-    let model = model(View::Health);
+    let model = model(DashboardView::Health);
     let found = "The group has used 261 kB of 262 kB headroom; 1.47 kB";
     assert!(lines(&model, 80, 24).contains(&format!("{found}...\n")), "{}", lines(&model, 80, 24));
     let rich = drawn(&model, 80, 24, RICH).backend().to_string();
     assert!(rich.contains(&format!("{found} w…")), "{rich}");
     let hint = |view, width: u16| lines(&super::model(view), width, 24).lines().nth(3).unwrap().to_owned();
-    assert_eq!(hint(View::Ports, 80), format!("{:>80}", "+4 columns"));
-    assert_eq!(hint(View::Pauses, 80), format!("{:>80}", "+1 column"));
-    assert_eq!(hint(View::Ports, 120), "");
+    assert_eq!(hint(DashboardView::Ports, 80), format!("{:>80}", "+4 columns"));
+    assert_eq!(hint(DashboardView::Pauses, 80), format!("{:>80}", "+1 column"));
+    assert_eq!(hint(DashboardView::Ports, 120), "");
 }
 
 #[test]
 fn a_priority_below_the_table_is_told_whole_on_80_columns() {
-    let mut model = model(View::Ports);
+    let mut model = model(DashboardView::Ports);
     press(&mut model, KeyCode::Down);
     let page = lines(&model, 80, 24);
     assert!(page.contains("headroom ........  4.55 kB  queued 278 kB\n"), "{page}");
@@ -76,14 +76,14 @@ fn a_priority_below_the_table_is_told_whole_on_80_columns() {
 
 #[test]
 fn lines_below_the_table_that_have_no_room_are_counted() {
-    let page = lines(&model(View::Health), 30, 16);
+    let page = lines(&model(DashboardView::Health), 30, 16);
     let below = "\nleft.\nNext: Raise headroom or\n+3 lines\n";
     assert!(page.contains("\nheadroom_low\n") && page.contains(below), "{page}");
 }
 
 #[test]
 fn the_help_is_wrapped_and_scrolls_to_its_end_on_a_small_screen() {
-    let mut model = model(View::Ports);
+    let mut model = model(DashboardView::Ports);
     press(&mut model, KeyCode::Char('?'));
     let first = lines(&model, 40, 10);
     assert!(first.contains("\n1 to 8, Tab\n  ports, queues, pauses, marks, slots,\n"), "{first}");
@@ -102,7 +102,7 @@ fn the_help_is_wrapped_and_scrolls_to_its_end_on_a_small_screen() {
 
 #[test]
 fn one_frame_as_text_has_no_empty_lines_but_that_below_the_views() {
-    for view in View::ALL {
+    for view in DashboardView::ALL {
         let mut model = Model::new(view, None, Interval::from_secs(1));
         model.see(snapshot());
         model.see(later(snapshot()));
@@ -113,6 +113,6 @@ fn one_frame_as_text_has_no_empty_lines_but_that_below_the_views() {
 
 #[test]
 fn one_frame_as_text_has_all_lines_below_the_table() {
-    let page = text(&model(View::Health), 40, PLAIN);
+    let page = text(&model(DashboardView::Health), 40, PLAIN);
     assert!(page.ends_with("measured (docs/headroom.md).\n") && !page.contains(" lines\n"), "{page}");
 }

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::network::{Faults, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
-use crate::observer::{Observer, Tap, View};
+use crate::observer::{NetworkView, Observer, Tap};
 use crate::options::Options;
 use crate::outcome::{FlowRecord, Outcome};
 use crate::testing::{end, flow, host_settings, link, patched, switch};
@@ -130,7 +130,7 @@ impl Seen {
 }
 
 impl Observer for Seen {
-    fn sample(&mut self, at: Nanos, view: &View<'_>) {
+    fn sample(&mut self, at: Nanos, view: &NetworkView<'_>) {
         assert_eq!(view.progress().now, at);
         let ends = || (0..10).flat_map(|link| [(link, 0), (link, 1)]);
         let carried = ends().map(|(link, end)| view.carried(link, end)).collect();

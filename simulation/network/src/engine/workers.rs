@@ -17,12 +17,10 @@ struct Worker {
 
 /// The threads beside that of the caller, each for one part.
 #[derive(Default)]
-pub(super) struct Crew {
-    workers: Vec<Worker>,
-}
+pub(super) struct Workers(Vec<Worker>);
 
-impl Crew {
-    /// A crew of `workers` threads, which end when it is dropped.
+impl Workers {
+    /// So many `workers`, which end when this is dropped.
     pub fn new<'scope>(scope: &'scope Scope<'scope, '_>, workers: usize) -> Self {
         let worker = |_| {
             let (work, orders) = channel::<(Part, Window)>();
@@ -37,7 +35,7 @@ impl Crew {
             });
             Worker { work, done }
         };
-        Self { workers: (0..workers).map(worker).collect() }
+        Self((0..workers).map(worker).collect())
     }
 
     /// Runs each part through its window, and returns when all have come to its end. The caller's thread takes the first
@@ -49,7 +47,7 @@ impl Crew {
         let mut results = vec![Ok(()); parts.len()];
         let (mut own, mut sent) = (Vec::new(), Vec::new());
         for ((number, part), window) in parts.drain(..).enumerate().zip(windows) {
-            let worker = number.checked_sub(1).and_then(|index| self.workers.get(index));
+            let worker = number.checked_sub(1).and_then(|index| self.0.get(index));
             match worker.filter(|_| part.next() < window.end) {
                 Some(worker) => {
                     worker.work.send((part, *window)).expect(GONE);

@@ -1,8 +1,9 @@
 //! The time axis. It leaves out long stretches without changes, because a capture of a minute may have all its events
 //! within a millisecond.
 
-use crate::chart::scale::{TIME, figure, round_step, unit_for};
+use super::axis::{in_unit, rounded_up};
 use units::Interval;
+use units::human::{TIMES, unit_for};
 
 /// The maximum number of stretches left out.
 const CUTS_MAX: usize = 12;
@@ -15,7 +16,7 @@ const SHOWN_WIDTH: i32 = 3;
 /// The minimum distance between the middles of two labels, in pixels.
 const LABEL_WIDTH: i32 = 64;
 /// The approximate number of labels.
-const LABELS: u64 = 10;
+const LABELS: f64 = 10.0;
 
 /// A stretch of time on the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +77,9 @@ impl TimeAxis {
     pub fn labels(&self) -> Vec<(i32, String)> {
         let mut shown: Vec<_> = self.stretches.iter().filter(|stretch| !stretch.cut).collect();
         shown.sort_by_key(|stretch| stretch.x.0 - stretch.x.1);
-        let step = round_step(shown.iter().map(|stretch| stretch.length()).sum(), LABELS);
-        let unit = unit_for(self.stretches.last().map_or(0, |last| last.time.1.0), &TIME);
+        let length: u64 = shown.iter().map(|stretch| stretch.length()).sum();
+        let step = rounded_up((length as f64 / LABELS).max(1.0)) as u64;
+        let unit = unit_for(self.stretches.last().map_or(0, |last| last.time.1.0), &TIMES);
         let mut labels: Vec<(i32, String)> = Vec::new();
         for stretch in shown {
             let (start, end) = (stretch.time.0.0, stretch.time.1.0);
@@ -86,7 +88,7 @@ impl TimeAxis {
             for instant in instants.chain((first > end).then_some(start)) {
                 let x = self.x(Interval(instant));
                 if labels.iter().all(|(other, _)| (x - other).abs() >= LABEL_WIDTH) {
-                    labels.push((x, figure(instant, step, unit)));
+                    labels.push((x, in_unit(instant as f64, unit)));
                 }
             }
         }
