@@ -35,7 +35,7 @@ pub(crate) fn equip(number: usize, port: &mut PortSettings, flows: u32) {
         port.queues.iter_mut().for_each(|queue| queue.red = None);
     } else {
         port.flow_control = FlowControl::Bifrost(bifrost(port.rate));
-        port.lscc = Some(lscc(port.rate, flows));
+        port.notifiers.lscc = Some(lscc(port.rate, flows));
     }
 }
 

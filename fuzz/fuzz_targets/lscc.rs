@@ -117,9 +117,9 @@ fn pick<T: Copy>(byte: u8, shift: u32, choices: &[T]) -> T {
 fn settings(one: u8, other: u8) -> Settings {
     let mut settings = gateway();
     if one & 1 != 0 {
-        let lscc = settings.ports[B.index()].lscc.take();
+        let lscc = settings.ports[B.index()].notifiers.lscc.take();
         settings = bridged(3);
-        settings.ports[B.index()].lscc = lscc;
+        settings.ports[B.index()].notifiers.lscc = lscc;
     }
     let lscc = lscc_of(&mut settings);
     lscc.feedback.key = (one & 2 == 0).then_some(KEY);
@@ -149,7 +149,7 @@ fn settings(one: u8, other: u8) -> Settings {
         settings.ports.iter_mut().for_each(|port| port.tx_window = Interval::from_micros(20));
     }
     if other & 0x80 != 0 {
-        settings.ports[B.index()].lscc = None;
+        settings.ports[B.index()].notifiers.lscc = None;
     }
     settings
 }
@@ -215,7 +215,7 @@ struct Run {
 
 impl Run {
     fn new(settings: Settings) -> Self {
-        let lscc = settings.ports[B.index()].lscc.as_ref();
+        let lscc = settings.ports[B.index()].notifiers.lscc.as_ref();
         Self {
             interval: lscc.map_or(Interval::from_secs(1), |lscc| lscc.limiting.cnp_interval),
             bench: Testbench::new(settings),
@@ -372,13 +372,13 @@ impl Run {
         let one = one & !1 | u8::from(self.bench.ports().count() == 3);
         self.made_before = self.made();
         let settings = settings(one, other);
-        if let Some(lscc) = &settings.ports[B.index()].lscc {
+        if let Some(lscc) = &settings.ports[B.index()].notifiers.lscc {
             self.interval = self.interval.min(lscc.limiting.cnp_interval);
         }
         let program = Program::new(settings).expect("every choice makes a gateway");
         self.bench.shard.install(self.bench.now(), Arc::new(program)).expect("all of it is live");
         // The direct CNPs of a limiter that stays are still in its report.
-        self.made_before -= self.bench.shard.lscc(B).map_or(0, |it| it.limiter.direct_cnps);
+        self.made_before -= self.bench.shard.notifiers(B).lscc.map_or(0, |it| it.limiter.direct_cnps);
     }
 
     fn inject(&mut self, port: PortId, frame: TestFrame) {
@@ -475,7 +475,7 @@ impl Run {
 
     /// How many direct CNPs have been made.
     fn made(&self) -> u64 {
-        self.made_before + self.bench.shard.lscc(B).map_or(0, |it| it.limiter.direct_cnps)
+        self.made_before + self.bench.shard.notifiers(B).lscc.map_or(0, |it| it.limiter.direct_cnps)
     }
 
     /// A control frame other than PFC is a message to the far end, or a CNP.
@@ -496,7 +496,7 @@ impl Run {
         assert_eq!((received.source, received.destination), (LOCAL, PEER));
         assert!(received.message.verify_checksum());
         assert!(ipv4::View::parse(packet).expect("it was parsed").verify_checksum());
-        let lscc = self.bench.shard.program().port(B).lscc.as_ref().expect("it has something to tell");
+        let lscc = self.bench.shard.program().port(B).notifiers.lscc.as_ref().expect("it has something to tell");
         match &lscc.feedback.key {
             Some(key) => assert!(received.verify_tag(key, Some(NONCE))),
             None => assert!(!received.message.is_authenticated()),
@@ -556,7 +556,7 @@ impl Run {
             assert_eq!(self.made(), self.notified, "no CNP is lost");
         }
         if let Some(report) = self.bench.shard.flows(B) {
-            let most = self.bench.shard.program().port(B).lscc.as_ref().map(|it| it.limiting.flows);
+            let most = self.bench.shard.program().port(B).notifiers.lscc.as_ref().map(|it| it.limiting.flows);
             assert!(most.is_some_and(|most| report.known <= most));
             assert!(report.data.resolved + report.data.unresolved <= report.known);
         }

@@ -54,7 +54,7 @@ pub fn lscc(rate: BitRate) -> Lscc {
 /// Two patched ports at 100G: a data center behind A, the long link behind B.
 pub fn gateway() -> Settings {
     let mut settings = two_ports();
-    settings.ports[B.index()].lscc = Some(lscc(settings.ports[B.index()].rate));
+    settings.ports[B.index()].notifiers.lscc = Some(lscc(settings.ports[B.index()].rate));
     settings
 }
 
@@ -63,7 +63,7 @@ pub fn gateway() -> Settings {
 /// # Panics
 /// Where it has none.
 pub fn lscc_of(settings: &mut Settings) -> &mut Lscc {
-    settings.ports[B.index()].lscc.as_mut().expect("port B has LSCC")
+    settings.ports[B.index()].notifiers.lscc.as_mut().expect("port B has LSCC")
 }
 
 /// The session in which the far end speaks.
@@ -127,11 +127,11 @@ pub fn nonce_in(frame: &TestFrame) -> Option<u64> {
 /// # Panics
 /// Where the gateway does not adopt the rate.
 pub fn introduce(bench: &mut Testbench, sequence: u64, rate: BitRate) {
-    let key = bench.shard.program().port(B).lscc.as_ref().and_then(|lscc| lscc.feedback.key);
+    let key = bench.shard.program().port(B).notifiers.lscc.as_ref().and_then(|lscc| lscc.feedback.key);
     bench.inject_singly(B, [on_the_wire(&told(sequence, rate), key.as_ref())]);
     if let Some(nonce) = bench.sent(B).iter().rev().find_map(|sent| nonce_in(&sent.frame)) {
         bench.inject_singly(B, [answer(nonce, sequence, rate)]);
     }
-    let adopted = bench.shard.lscc(B).and_then(|lscc| lscc.received_rate);
+    let adopted = bench.shard.notifiers(B).lscc.and_then(|lscc| lscc.received_rate);
     assert_eq!(adopted, Some(Message::carried(rate)), "the gateway hears its far end");
 }

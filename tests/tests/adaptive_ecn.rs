@@ -2,8 +2,9 @@
 
 use conformance::settings::routed;
 use conformance::{A, B, C, Flow, P1, Testbench};
-use switch::AdaptiveEcnReport;
-use switch::program::{AdaptiveEcn, MarkAt, Red, Settings};
+use switch::congestion::ThresholdsReport;
+use switch::congestion::adaptive_ecn::Settings as AdaptiveEcn;
+use switch::program::{MarkAt, Red, Settings};
 use units::{Bytes, Interval, Nanos, PauseQuanta, PortId};
 use wire::ip::Ecn;
 
@@ -32,7 +33,7 @@ fn send(bench: &mut Testbench, micros: u64, from: &[(PortId, u64)]) {
     }
 }
 
-fn report(bench: &Testbench) -> AdaptiveEcnReport {
+fn report(bench: &Testbench) -> ThresholdsReport {
     bench.look(B).adaptive_ecn.unwrap_or_default()
 }
 

@@ -156,7 +156,7 @@ fn an_unresolved_flow_is_marked_once_in_an_interval_and_sent_no_cnp() {
     assert_eq!(direct_cnps(&bench), []);
     let marked = bench.data(B).filter(|sent| ecn(&sent.frame) == Ecn::Ce).count();
     assert!((8..=10).contains(&marked), "{marked} marks in ten intervals");
-    assert_eq!(bench.shard.lscc(B).unwrap().limiter.marked_instead, marked as u64);
+    assert_eq!(bench.shard.notifiers(B).lscc.unwrap().limiter.marked_instead, marked as u64);
     assert!(bench.data(B).all(|sent| icrc::verify(&sent.frame.bytes[14..]).unwrap()));
 }
 
@@ -173,7 +173,7 @@ fn a_flow_behind_two_tags_is_marked_since_a_cnp_has_room_for_one() {
         bench.run_for(Interval::from_micros(1));
     }
     assert_eq!(direct_cnps(&bench), []);
-    let marked = bench.shard.lscc(B).unwrap().limiter.marked_instead;
+    let marked = bench.shard.notifiers(B).lscc.unwrap().limiter.marked_instead;
     assert!((3..=4).contains(&marked), "{marked} marks in four intervals");
 }
 
@@ -208,7 +208,7 @@ fn a_mark_of_the_data_center_becomes_a_flag_and_is_taken_off() {
     assert_eq!(ecn(&sent.frame), Ecn::Ect0);
     assert!(ipv4::View::parse(&sent.frame.bytes[14..]).unwrap().verify_checksum());
     assert!(icrc::verify(&sent.frame.bytes[14..]).unwrap());
-    assert_eq!(bench.shard.lscc(B).unwrap().limiter.marks_removed, 1);
+    assert_eq!(bench.shard.notifiers(B).lscc.unwrap().limiter.marks_removed, 1);
 }
 
 #[test]
@@ -228,13 +228,13 @@ fn a_mark_stays_where_no_direct_cnp_can_take_its_place() {
     bench.run_for(Interval::from_micros(1));
     bench.inject_singly(A, [known.data(0, PAYLOAD)]);
     assert_eq!(ecn(&bench.data(B).last().unwrap().frame), Ecn::Ce, "the pseudo-queue is short");
-    assert_eq!(bench.shard.lscc(B).unwrap().limiter.marks_removed, 0);
+    assert_eq!(bench.shard.notifiers(B).lscc.unwrap().limiter.marks_removed, 0);
 }
 
 #[test]
 fn a_router_sends_a_direct_cnp_to_the_sender_by_its_own_routes() {
     let mut settings = routed(2);
-    settings.ports[B.index()].lscc = Some(lscc(settings.ports[B.index()].rate));
+    settings.ports[B.index()].notifiers.lscc = Some(lscc(settings.ports[B.index()].rate));
     let connection = Connection::new(flow(), 5);
     let mut bench = limited(settings, &[connection]);
     send(&mut bench, &[connection], Interval::from_micros(120));
@@ -249,9 +249,9 @@ fn an_unresolved_flow_is_marked_also_when_it_is_old() {
     let stranger = Connection::new(flow(), 9);
     let mut bench = limited(gateway(), &[]);
     send(&mut bench, &[stranger], Interval::from_millis(4));
-    let while_young = bench.shard.lscc(B).unwrap().limiter.marked_instead;
+    let while_young = bench.shard.notifiers(B).lscc.unwrap().limiter.marked_instead;
     send(&mut bench, &[stranger], Interval::from_millis(4));
-    let in_all = bench.shard.lscc(B).unwrap().limiter.marked_instead;
+    let in_all = bench.shard.notifiers(B).lscc.unwrap().limiter.marked_instead;
     assert!(in_all > while_young + 70, "{while_young}, then {in_all} in all");
 }
 
@@ -285,7 +285,7 @@ fn the_pseudo_queue_drains_at_the_rate_that_held_until_another_one_is_told() {
     let on_the_wire = |frame: TestFrame| WireBytes::of_frame(Bytes(frame.length)).0;
     let arrived = on_the_wire(connection.request()) + 11 * on_the_wire(connection.data(0, PAYLOAD));
     let expected = arrived - SLOW.bytes_in(Interval::from_micros(80));
-    assert_eq!(bench.shard.lscc(B).unwrap().pseudo_queue.0, expected);
+    assert_eq!(bench.shard.notifiers(B).lscc.unwrap().pseudo_queue.0, expected);
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn a_lossy_flow_beside_a_limited_one_is_left_alone() {
     let pairs: Vec<_> = direct_cnps(&bench).iter().map(|(_, frame)| queue_pair(frame)).collect();
     assert!((18..=20).contains(&pairs.len()), "{} CNPs in twenty intervals", pairs.len());
     assert!(pairs.iter().all(|pair| *pair == limited_one.source_qp));
-    assert_eq!(bench.shard.lscc(B).unwrap().limiter.marks_removed, 0);
+    assert_eq!(bench.shard.notifiers(B).lscc.unwrap().limiter.marks_removed, 0);
 }
 
 #[test]
@@ -336,12 +336,12 @@ fn a_change_of_settings_keeps_flows_and_limit_and_a_new_table_starts_empty() {
     let before = direct_cnps(&bench).len();
     send(&mut bench, &[connection], Interval::from_millis(1));
     assert_eq!(direct_cnps(&bench).len(), before, "the new table does not know its sender");
-    assert_eq!(bench.shard.lscc(B).unwrap().received_rate, Some(SLOW));
+    assert_eq!(bench.shard.notifiers(B).lscc.unwrap().received_rate, Some(SLOW));
     bench.install(|settings| lscc_of(settings).feedback.peer = [10, 255, 0, 9].into());
-    assert_eq!(bench.shard.lscc(B).unwrap().received_rate, None, "the new peer has said nothing");
-    bench.install(|settings| settings.ports[B.index()].lscc = None);
+    assert_eq!(bench.shard.notifiers(B).lscc.unwrap().received_rate, None, "the new peer has said nothing");
+    bench.install(|settings| settings.ports[B.index()].notifiers.lscc = None);
     bench.inject_singly(B, [feedback(1 << 40, SLOW)]);
-    assert!(bench.shard.lscc(B).is_none());
+    assert!(bench.shard.notifiers(B).lscc.is_none());
     assert_eq!(bench.data(A).filter(|sent| sent.frame.bytes.len() == 70).count(), 1, "it is any frame now");
 }
 
@@ -377,8 +377,8 @@ fn two_ends_without_traffic_come_to_rest() {
         }
     }
     assert_eq!((far.shard.next_deadline(), near.shard.next_deadline()), (Nanos::NEVER, Nanos::NEVER));
-    assert!(far.shard.lscc(B).unwrap().rates.intervals < 200);
-    assert_eq!(near.shard.lscc(B).unwrap().rates.intervals, 0, "a message is no traffic");
+    assert!(far.shard.notifiers(B).lscc.unwrap().rates.intervals < 200);
+    assert_eq!(near.shard.notifiers(B).lscc.unwrap().rates.intervals, 0, "a message is no traffic");
 }
 
 #[test]
@@ -396,18 +396,22 @@ fn where_feedback_stops_while_traffic_goes_on_the_limit_dissolves() {
         }
     };
     send_for(&mut bench, grace);
-    assert_eq!(bench.shard.lscc(B).unwrap().received_rate, Some(SLOW));
+    assert_eq!(bench.shard.notifiers(B).lscc.unwrap().received_rate, Some(SLOW));
     // From 1G to 100G in seven doublings.
     send_for(&mut bench, INTERVAL * 8);
-    let report = bench.shard.lscc(B).unwrap();
+    let report = bench.shard.notifiers(B).lscc.unwrap();
     assert_eq!((report.received_rate, report.lapsed), (None, 1));
     let before = direct_cnps(&bench).len();
     send_for(&mut bench, INTERVAL * 20);
     assert_eq!(direct_cnps(&bench).len(), before);
     bench.inject_singly(B, [feedback(1, SLOW)]);
-    assert_eq!(bench.shard.lscc(B).unwrap().received_rate, None, "an old message does not bring it back");
+    assert_eq!(
+        bench.shard.notifiers(B).lscc.unwrap().received_rate,
+        None,
+        "an old message does not bring it back"
+    );
     bench.inject_singly(B, [feedback(2, SLOW)]);
-    assert_eq!(bench.shard.lscc(B).unwrap().received_rate, Some(SLOW));
+    assert_eq!(bench.shard.notifiers(B).lscc.unwrap().received_rate, Some(SLOW));
 }
 
 #[test]
@@ -455,7 +459,7 @@ fn refused_by(settings: Settings, message: TestFrame) -> FeedbackCounters {
         |bench: &Testbench| bench.shard.ingress_counters(B).consumed[Consumed::RateFeedback.index()].frames;
     let (before, said) = (consumed(&bench), bench.sent(B).len());
     bench.inject_singly(B, [message]);
-    let report = bench.shard.lscc(B).unwrap();
+    let report = bench.shard.notifiers(B).lscc.unwrap();
     assert_eq!(report.received_rate, Some(BitRate::gigabits(50)), "nothing has changed");
     assert_eq!(report.feedback.accepted, 1);
     assert_eq!(consumed(&bench), before + 1);
@@ -506,7 +510,7 @@ fn feedback_from_the_data_center_never_reaches_the_long_link() {
     bench.inject_singly(A, [feedback(1, SLOW)]);
     assert!(bench.sent(B).is_empty());
     assert_eq!(bench.dropped(A, Priority::from_low_bits(0), DropReason::ForeignFeedback).frames, 1);
-    assert_eq!(bench.shard.lscc(B).unwrap().received_rate, None);
+    assert_eq!(bench.shard.notifiers(B).lscc.unwrap().received_rate, None);
 }
 
 #[test]
@@ -545,12 +549,12 @@ fn what_one_end_says_the_other_believes() {
             far.inject_singly(B, [sent.frame]);
         }
     }
-    let report = near.shard.lscc(B).unwrap();
+    let report = near.shard.notifiers(B).lscc.unwrap();
     // The first rate has it challenge the far end, which tells that rate once more.
     assert_eq!((report.feedback.unconfirmed, answers), (1, 1));
     assert_eq!(report.feedback.accepted, sequences.len() as u64);
     assert_eq!(identifications.len(), sequences.len() + 1);
-    assert_eq!(report.received_rate, far.shard.lscc(B).unwrap().rates.last_rate);
+    assert_eq!(report.received_rate, far.shard.notifiers(B).lscc.unwrap().rates.last_rate);
     assert!(sequences.windows(2).all(|pair| pair[1].since(pair[0]).0.abs_diff(INTERVAL.0) < 1_000));
     assert!((28..=30).contains(&sequences.len()), "{} messages in 30 intervals", sequences.len());
 }

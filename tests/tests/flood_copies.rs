@@ -176,11 +176,11 @@ fn a_copy_that_leaves_through_a_long_link_fills_its_pseudo_queue_like_the_frame_
     let filled = |ports| {
         let mut settings = bridged(ports);
         let rate = settings.ports[B.index()].rate;
-        settings.ports[B.index()].lscc = Some(lscc(rate));
+        settings.ports[B.index()].notifiers.lscc = Some(lscc(rate));
         let mut bench = Testbench::new(settings);
         bench.inject(A, [To::Unknown.frame(A, 1_000)]);
         bench.run_dry();
-        bench.shard.lscc(B).unwrap().longest_pseudo_queue
+        bench.shard.notifiers(B).lscc.unwrap().longest_pseudo_queue
     };
     // Through the last of two ports leaves the frame itself, through the second of three a copy.
     assert_eq!(filled(2), filled(3));

@@ -40,7 +40,8 @@ fn bursts_beside(others: u32) -> (Vec<Vec<u8>>, LimiterCounters, FlowCounters) {
     let (near, mut far) = (bench.newly_sent(A), bench.newly_sent(B));
     // The gateway's own messages are numbered by what came before.
     far.retain(|sent| !sent.control);
-    let (report, flows) = (bench.shard.lscc(B).expect("it runs"), bench.shard.flows(B).expect("it runs"));
+    let (report, flows) =
+        (bench.shard.notifiers(B).lscc.expect("it runs"), bench.shard.flows(B).expect("it runs"));
     (near.into_iter().chain(far).map(|sent| sent.frame.bytes).collect(), report.limiter, flows.table)
 }
 

@@ -40,7 +40,7 @@ fn with_lscc(mut settings: Settings) -> Settings {
     let rate = settings.ports[B.index()].rate;
     let mut lscc = lscc(rate);
     lscc.limiting.long_flow = WireBytes(1 << 40);
-    settings.ports[B.index()].lscc = Some(lscc);
+    settings.ports[B.index()].notifiers.lscc = Some(lscc);
     settings
 }
 

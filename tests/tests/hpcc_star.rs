@@ -81,7 +81,7 @@ fn left_with(bench: &Testbench) -> Vec<Header> {
 }
 
 fn counters(bench: &Testbench) -> DirectIntCounters {
-    bench.shard.lscc(B).unwrap().limiter.direct_int
+    bench.shard.notifiers(B).lscc.unwrap().limiter.direct_int
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn without_a_rate_or_a_known_sender_all_telemetry_stays_and_nobody_is_told() {
 fn with_direct_cnps_telemetry_stays_as_it_is() {
     let bench = run(gateway(), Some(SLOW), true);
     assert!(direct_ints(&bench).is_empty() && left_with(&bench).iter().all(|header| header.passed == 1));
-    let limiter = bench.shard.lscc(B).unwrap().limiter;
+    let limiter = bench.shard.notifiers(B).lscc.unwrap().limiter;
     assert!(limiter.direct_cnps > 0 && limiter.direct_int == DirectIntCounters::default());
 }
 
@@ -142,7 +142,7 @@ fn senders_without_telemetry_are_still_sent_cnps() {
         bench.inject_singly(A, [connection.data(psn, 4_096)]);
         bench.run_for(Interval::from_micros(1));
     }
-    assert!(direct_ints(&bench).is_empty() && bench.shard.lscc(B).unwrap().limiter.direct_cnps > 0);
+    assert!(direct_ints(&bench).is_empty() && bench.shard.notifiers(B).lscc.unwrap().limiter.direct_cnps > 0);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn end(mut settings: Settings, port: PortId, direct_int: Option<Interval>, far: 
     own.limiting.direct_int = direct_int;
     let (local, peer) = if far { (PEER, LOCAL) } else { (LOCAL, PEER) };
     own.feedback = Feedback { local, peer, key: None, ..own.feedback };
-    long.lscc = Some(own);
+    long.notifiers.lscc = Some(own);
     settings
 }
 
@@ -218,7 +218,7 @@ fn simulated(direct_int: Option<Interval>, near_rtt: Option<Interval>, near_faul
 }
 
 fn told(outcome: &Outcome) -> DirectIntCounters {
-    outcome.switches[0].ports[B.index()].lscc.unwrap().limiter.direct_int
+    outcome.switches[0].ports[B.index()].notifiers.lscc.unwrap().limiter.direct_int
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn assert_same(bench: &Testbench, port: PortId, look: &PortInspection) {
     assert_eq!(look.pauses, shard.pauses(now, port));
     assert_eq!(look.flow_control, shard.flow_control(port));
     assert_eq!(look.flows, shard.flows(port));
-    assert_eq!(look.lscc, shard.lscc(port));
+    assert_eq!(look.notifiers, shard.notifiers(port));
     assert_eq!(look.lscc_lateness.as_ref(), shard.lscc_lateness(port));
     assert_eq!(&look.watchdog, shard.watchdog_events());
 }
@@ -98,8 +98,8 @@ fn a_busy_gateway_shows_something_in_every_part_of_an_inspection() {
     assert_eq!(bifrost.slots.slots, bench.now().0 / SLOT.0, "every slot has ended");
     let line = bench.shard.program().port(A).rate.bytes_in(SLOT);
     assert_eq!(bifrost.last.unwrap().grant, WireBytes(line), "nothing comes in any more");
-    let lscc = b.lscc.unwrap();
-    assert_eq!((a.lscc, lscc.received_rate), (None, Some(BitRate::gigabits(20))));
+    let lscc = b.notifiers.lscc.unwrap();
+    assert_eq!((a.notifiers.lscc, lscc.received_rate), (None, Some(BitRate::gigabits(20))));
     assert_eq!(b.lscc_lateness.unwrap().count(), lscc.rates.intervals);
     assert_eq!(b.flow_control, SchemeReport::Pfc);
     assert_eq!(

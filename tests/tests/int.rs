@@ -9,7 +9,7 @@ use endpoint::{
     Transport,
 };
 use std::sync::Arc;
-use switch::program::{ProgramError, Settings};
+use switch::program::{PortError, ProgramError, Settings};
 use switch::{Frame, Program};
 use units::{BitRate, Bytes, Interval, Nanos, PortId, PrioritySet, WireBytes};
 use wire::int::{self, Format, Header, HopNumber};
@@ -230,7 +230,7 @@ fn a_rate_that_cannot_be_said_is_refused() {
     let mut settings = telling();
     settings.ports[1].rate = BitRate::gigabits(30);
     let Err(error) = Program::new(settings) else { panic!("it was taken") };
-    let (port, rate) = ("port1".into(), BitRate::gigabits(30));
-    assert_eq!(error, ProgramError::TelemetryRate { port, rate });
+    let (port, error_of_port) = ("port1".into(), PortError::TelemetryRate { rate: BitRate::gigabits(30) });
+    assert_eq!(error, ProgramError::Port { port, error: error_of_port });
     assert!(error.to_string().contains("100G, 200G"));
 }

@@ -74,7 +74,7 @@ impl Link {
     }
 
     fn settings(&self) -> Lscc {
-        self.bench.shard.program().port(B).lscc.clone().unwrap()
+        self.bench.shard.program().port(B).notifiers.lscc.unwrap()
     }
 
     /// How far from Qref the queue may be when it has settled: what successive rates in flight differ by,

@@ -81,12 +81,12 @@ impl Link {
     }
 
     fn heard(&self) -> FeedbackCounters {
-        self.near.shard.lscc(B).unwrap().feedback
+        self.near.shard.notifiers(B).lscc.unwrap().feedback
     }
 
     /// The rate that the near end goes by.
     fn told(&self) -> Option<BitRate> {
-        self.near.shard.lscc(B).unwrap().received_rate
+        self.near.shard.notifiers(B).lscc.unwrap().received_rate
     }
 
     fn forge(&mut self, sequence: u64) {
@@ -105,7 +105,7 @@ impl Link {
     fn assert_heard(&mut self) {
         let adopted = self.adopted_in(INTERVAL * 20);
         assert!(adopted >= 19, "of 20 rates {adopted} were adopted: {:?}", self.heard());
-        assert_eq!(self.told(), self.far.shard.lscc(B).unwrap().rates.last_rate);
+        assert_eq!(self.told(), self.far.shard.notifiers(B).lscc.unwrap().rates.last_rate);
     }
 }
 
@@ -195,7 +195,7 @@ fn a_flood_of_recorded_messages_causes_a_challenge_per_grace_and_nothing_else() 
     let sent = answers(&mut near, recorded.into_iter().cycle().take(count), step);
     assert_eq!(sent.len() as u64, (step * count as u64).0 / GRACE.0, "in {count} us");
     assert!(sent.iter().all(|frame| nonce_in(frame).is_some()));
-    assert_eq!(near.shard.lscc(B).unwrap().received_rate, None);
+    assert_eq!(near.shard.notifiers(B).lscc.unwrap().received_rate, None);
 }
 
 #[test]

@@ -25,7 +25,7 @@ const STEPS: u32 = 9_000;
 /// Four ports of a router; the long link is behind B.
 fn settings() -> Settings {
     let mut settings = routed(4);
-    settings.ports[B.index()].lscc = Some(lscc(settings.ports[B.index()].rate));
+    settings.ports[B.index()].notifiers.lscc = Some(lscc(settings.ports[B.index()].rate));
     settings
 }
 
@@ -121,7 +121,7 @@ fn outcome(shards: &Shards) -> Outcome {
     let mut marked: Vec<u64> =
         left.filter(|sent| ecn(sent) == Ecn::Ce).map(|sent| sent.frame.label).collect();
     marked.sort_unstable();
-    let (report, flows) = (shards.owner(B).lscc(B).unwrap(), shards.owner(B).flows(B).unwrap());
+    let (report, flows) = (shards.owner(B).notifiers(B).lscc.unwrap(), shards.owner(B).flows(B).unwrap());
     Outcome {
         cnps,
         told,
@@ -187,13 +187,13 @@ fn what_another_shard_admitted_is_limited_when_it_is_accepted() {
     let bytes: u64 = frames.iter().map(|frame| WireBytes::of_frame(units::Bytes(frame.length)).0).sum();
     shards.inject(A, frames);
     shards.hand_over(0);
-    let waiting = |shards: &Shards| shards.owner(B).lscc(B).unwrap().pseudo_queue;
+    let waiting = |shards: &Shards| shards.owner(B).notifiers(B).lscc.unwrap().pseudo_queue;
     assert_eq!(waiting(&shards), WireBytes(0), "it is on its way");
     assert_eq!(shards.rings[1].len(), 10);
     shards.turn();
     assert_eq!(waiting(&shards), WireBytes(bytes));
     assert_eq!(shards.owner(B).flows(B).unwrap().known, 1);
-    assert!(shards.owner(A).lscc(B).is_none(), "the limiter is in the shard of its port alone");
+    assert!(shards.owner(A).notifiers(B).lscc.is_none(), "the limiter is in the shard of its port alone");
     shards.run_dry();
     shards.assert_conserved();
 }
@@ -206,7 +206,7 @@ fn what_is_on_its_way_when_lscc_goes_is_neither_limited_nor_lost() {
     shards.inject(A, frames);
     shards.hand_over(0);
     install(&mut shards, &routed(4));
-    assert!(shards.owner(B).lscc(B).is_none());
+    assert!(shards.owner(B).notifiers(B).lscc.is_none());
     shards.run_until(Nanos(1_000_000));
     shards.assert_conserved();
     assert_eq!(shards.labels(B).values().map(Vec::len).sum::<usize>(), 10);

@@ -9,10 +9,10 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use switch::DropReason;
 use switch::congestion::NotifiersError;
-use switch::congestion::themis::{Slowing, Themis, ThemisCounters, ThemisError};
+use switch::congestion::themis::{Settings as Themis, Slowing, ThemisCounters, ThemisError};
 use switch::program::{
-    ForwardingSettings, Notifier, NotifierError, Orientation, Program, ProgramError, Remap, RouteSettings,
-    Settings,
+    ForwardingSettings, Notifier, NotifierError, Orientation, PortError, Program, ProgramError, Remap,
+    RouteSettings, Settings,
 };
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 use wire::ip::{Dscp, Ecn};
@@ -390,8 +390,10 @@ fn settings_that_make_no_sense_are_refused() {
         let mut settings = gateway();
         change(&mut settings);
         match Program::new(settings).err() {
-            Some(ProgramError::Notifiers { error: NotifiersError::Themis(error), .. }) => Ok(Some(error)),
-            Some(ProgramError::Notifiers { error, .. }) => Err(error),
+            Some(ProgramError::Port { error: PortError::Notifiers(error), .. }) => match error {
+                NotifiersError::Themis(error) => Ok(Some(error)),
+                error => Err(error),
+            },
             _ => Ok(None),
         }
     };
@@ -410,8 +412,8 @@ fn settings_that_make_no_sense_are_refused() {
     assert_eq!(of(&|it| it.slowing.as_mut().unwrap().hold = Interval::ZERO), Some(ThemisError::Hold));
     assert_eq!(of(&|it| it.slowing.as_mut().unwrap().limit = Bytes::ZERO), Some(ThemisError::Limit));
     let rate = BitRate::gigabits(100);
-    let lscc = |it: &mut Settings| it.ports[1].lscc = Some(conformance::long_haul::lscc(rate));
-    assert!(matches!(refused_together(&lscc), NotifiersError::Twice { other: "lscc" }));
+    let lscc = |it: &mut Settings| it.ports[1].notifiers.lscc = Some(conformance::long_haul::lscc(rate));
+    assert!(matches!(refused_together(&lscc), NotifiersError::Twice { other: "LSCC" }));
     let beside = |it: &mut Settings| {
         lscc(it);
         it.ports[1].notifiers.themis.as_mut().unwrap().cnp_interval = None;

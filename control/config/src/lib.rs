@@ -24,7 +24,6 @@ mod link;
 mod link_agent;
 mod link_delay;
 mod load;
-mod lscc;
 mod lscc_sum;
 mod machine;
 mod memory;

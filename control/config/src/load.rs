@@ -64,7 +64,7 @@ fn read(text: &str, file: &str, directory: Option<&Path>, problems: &Problems<'_
     let program = Program::new(built.settings).map_err(|error| {
         // The checks above miss only errors that depend on several ports at once.
         if built.forwarding_resolved {
-            problems.error(&refused::place(&error, &document), error);
+            refused::note(error, &document, problems);
         }
     });
     let gateway = Gateway {

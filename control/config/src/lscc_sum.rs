@@ -146,7 +146,7 @@ impl StepBounds {
 impl LsccSum {
     /// The sum of a port; `None` if the port has no LSCC.
     pub fn new(port: &PortSettings, link: &Link, buffer: &BufferSettings) -> Option<Self> {
-        let lscc = port.lscc.as_ref()?;
+        let lscc = port.notifiers.lscc.as_ref()?;
         let reference = lscc.calculation.reference;
         let half = part(port.rate, 2);
         let steps = |step: BitRate| half.bits_per_second().div_ceil(step.bits_per_second());

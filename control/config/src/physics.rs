@@ -15,9 +15,9 @@ use crate::keys::document::Document;
 use crate::keys::port::PortDecl;
 use crate::keys::queueing::{LosslessDecl, QueueDecl, RateLimitDecl};
 use crate::keys::running::DeviceDecl;
-use crate::lscc;
 use crate::lscc_sum::LsccSum;
 use crate::notes::Problems;
+use crate::notifiers::lscc;
 use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::runtime::Runtime;
@@ -48,7 +48,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
             problems.warning(&decl.place, ProblemKind::HeadroomUnchecked { port: port.name.clone() });
         }
         let sum = LsccSum::new(port, &built.links[index], &built.settings.buffer);
-        if let (Some(lscc), Some(sum), Some(declared)) = (&port.lscc, sum, &decl.lscc) {
+        if let (Some(lscc), Some(sum), Some(declared)) = (&port.notifiers.lscc, sum, &decl.lscc) {
             lscc::check(lscc, port, &sum, (declared, bifrost::declared(decl).as_ref()), problems);
         }
         check.obedience(index, decl);

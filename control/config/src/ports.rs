@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use switch::congestion::adaptive_ecn::Settings as AdaptiveEcn;
 use switch::program::{
-    AdaptiveEcn, Classification, DynamicThreshold, FlowControl, GroupSettings, LosslessGroup, LossyQueue,
-    PfcSettings, PortSettings, QueueSettings, RateLimit, Red, Scheduling, Threshold,
+    Classification, DynamicThreshold, FlowControl, GroupSettings, LosslessGroup, LossyQueue, PfcSettings,
+    PortSettings, QueueSettings, RateLimit, Red, Scheduling, Threshold,
 };
 use units::{Bytes, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
@@ -22,7 +23,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
 use crate::value::{Length, Name, PauseWish, SchedulingWord, SizeWish};
-use crate::{defaults, emulation, flow_control, link_agent, link_delay, lscc, notifiers, watchdog};
+use crate::{defaults, emulation, flow_control, link_agent, link_delay, notifiers, watchdog};
 
 /// Builds ports.
 pub(crate) struct Builder<'a> {
@@ -81,7 +82,6 @@ impl Builder<'_> {
             rate_limit: decl.rate_limit.as_ref().and_then(|limit| rate_limit(limit, max_frame)),
             pfc: PfcSettings { pause: defaults::PAUSE, obey: Default::default(), obey_global_pause: false },
             flow_control: FlowControl::Pfc,
-            lscc: None,
             notifiers: Default::default(),
             slow: None,
             watchdog: None,
@@ -90,12 +90,7 @@ impl Builder<'_> {
             int: decl.int(),
         };
         port.flow_control = flow_control::build(decl, &port, link, self.ports, self.problems)?;
-        if let Some(declared) = &decl.lscc {
-            let lscc = lscc::build(declared, &port, link, self.directory, self.problems)?;
-            lscc::make_room(&mut port, &lscc, decl);
-            port.lscc = Some(lscc);
-        }
-        port.notifiers = notifiers::build(decl, &port, link, self.problems)?;
+        port.notifiers = notifiers::build(decl, &mut port, link, self.directory, self.problems)?;
         self.groups(decl, &mut port, link)?;
         flow_control::add_queues(&mut port);
         port.pfc.obey = port.lossless();
@@ -270,11 +265,10 @@ pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link)
         }),
         link_delay: link_delay::in_force(port, link),
         lldp: link_agent::in_force(port, link),
-        lscc: port.lscc.as_ref().map(|it| lscc::in_force(it, &link.senders)),
         watchdog: watchdog::in_force(port),
         device: None,
         emulation: None,
-        ..notifiers::in_force(&port.notifiers, flow_control::in_force(&port.flow_control, ports))
+        ..notifiers::in_force(&port.notifiers, link, flow_control::in_force(&port.flow_control, ports))
     }
 }
 

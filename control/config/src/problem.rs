@@ -125,8 +125,8 @@ pub enum ProblemKind {
     Twice { what: String, line: usize },
     #[error("stopped after {most} {}", severity.plural())]
     Stopped { severity: Severity, most: usize },
-    #[error(transparent)]
-    Program(#[from] ProgramError),
+    #[error("{error}{remedy}")]
+    Program { error: Box<ProgramError>, remedy: String },
     #[error("applies only with flow_control = {word} on the port; add that key, or remove this table")]
     SchemeNotChosen { word: String },
 

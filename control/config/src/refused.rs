@@ -1,7 +1,12 @@
 //! Finds the keys behind the errors of the switch's own checks.
 
 use switch::ForwardingSettings;
-use switch::program::{FlowControl, PortSettings, Program, ProgramError, Settings};
+use switch::congestion::LsccPortsError;
+use switch::congestion::adaptive_ecn::AdaptiveEcnError;
+use switch::congestion::red::RedError;
+use switch::program::{
+    FlowControl, GroupError, PortError, PortSettings, Program, ProgramError, QueueError, RemapError, Settings,
+};
 use units::Priority;
 
 use crate::build::Built;
@@ -13,6 +18,7 @@ use crate::keys::queueing::QueueDecl;
 use crate::notes::Problems;
 use crate::notifiers;
 use crate::place::Place;
+use crate::problem::ProblemKind;
 use crate::table::{Table, values};
 
 /// Checks the settings, and notes the first error of the buffer, of each port, and of forwarding.
@@ -20,8 +26,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     let settings = &built.settings;
     let note = |result: Result<Program, ProgramError>| {
         if let Err(error) = result {
-            let place = place(&error, document);
-            problems.error(&place, error);
+            note(error, document, problems);
         }
     };
     // Program::new stops at the first error. Checking each port by itself, and forwarding with ports that have
@@ -45,15 +50,18 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     note(Program::new(Settings { ports, ..settings.clone() }));
 }
 
-/// The place of the key at fault.
-pub(crate) fn place(error: &ProgramError, document: &Document) -> Place {
+/// Notes an error at the key at fault.
+pub(crate) fn note(error: ProgramError, document: &Document, problems: &Problems<'_>) {
+    let (place, remedy) = (place(&error, document), remedy(&error));
+    problems.error(&place, ProblemKind::Program { error: Box::new(error), remedy });
+}
+
+fn place(error: &ProgramError, document: &Document) -> Place {
     use ProgramError as E;
     let found = match error {
         E::PortCount { .. } => document.ports().first().map(|port| port.place.clone()),
         E::LossyAboveShared { .. } => Some(document.buffer().first(&["egress_lossy", "shared"]).clone()),
-        _ => of_port(error, document)
-            .or_else(|| of_senders(error, document))
-            .or_else(|| of_forwarding(error, document.forwarding())),
+        _ => of_port(error, document).or_else(|| of_forwarding(error, document.forwarding())),
     };
     found.unwrap_or_else(|| document.forwarding().place.clone())
 }
@@ -62,84 +70,95 @@ pub(crate) fn place(error: &ProgramError, document: &Document) -> Place {
 fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
     use ProgramError as E;
     let found = |name: &String| document.ports().iter().rev().find(|port| port.name() == name);
-    let key = |name, keys: &[&str]| Some(found(name)?.first(keys).clone());
-    let group = |name, priority: &Priority, keys: &[&str]| {
-        Some(found(name)?.group_of(*priority)?.first(keys).clone())
-    };
-    let queue = |name, priority: &Priority| found(name)?.queue_of(*priority);
-    let marks = |name, priority, keys: &[&str]| {
-        let queue: &QueueDecl = queue(name, priority)?;
-        Some(queue.ecn.as_ref().map_or(&queue.place, |ecn| ecn.first(keys)).clone())
-    };
-    let adaptive = |name, priority, keys: &[&str]| {
-        let ecn = queue(name, priority)?.ecn.as_ref()?;
-        Some(ecn.adaptive.as_ref()?.first(keys).clone())
-    };
     match error {
-        E::DuplicateName { port } => key(port, &["name"]),
-        E::MaxFrame { port, .. } => key(port, &["mtu", "max_frame"]),
-        E::TelemetryRate { port, .. } => {
-            let port = found(port)?;
-            let direct = port.lscc.as_ref().filter(|_| port.int.is_none());
-            Some(direct.map_or_else(|| port.first(&["int"]), |lscc| lscc.first(&["direct"])).clone())
-        }
-        E::WatchdogTime { port, .. } => key(port, &["watchdog"]),
-        E::LinkDelayInterval { port, .. } => key(port, &["link_delay"]),
-        E::LinkAgentTimes { port, .. } => key(port, &["lldp"]),
-        E::GroupAddress { port } => key(port, &["mac"]),
-        E::XonAboveXoff { port, priority, .. } => group(port, priority, &["xon", "xoff", "dynamic_th"]),
-        E::XoffWithinReserved { port, priority, .. } => {
-            group(port, priority, &["xoff", "dynamic_th", "reserved"])
-        }
-        E::XoffAbovePool { port, priority, .. } => group(port, priority, &["xoff", "dynamic_th"]),
-        E::HeadroomAbovePool { port, priority, .. } => {
+        E::DuplicateName { port } => Some(found(port)?.first(&["name"]).clone()),
+        E::Port { port, error } => of_one_port(error, found(port)?),
+        E::Group { port, priority, error: GroupError::ObeysLossy } => Some(obeyed(found(port)?, *priority)),
+        E::Group { port, priority, error } => {
             let group = found(port)?.group_of(*priority)?;
-            let stated = group.place_of("headroom").or(document.buffer().place_of("headroom"));
-            Some(stated.unwrap_or(&group.place).clone())
+            let keys: &[&str] = match error {
+                GroupError::XonAboveXoff { .. } => &["xon", "xoff", "dynamic_th"],
+                GroupError::XoffWithinReserved { .. } => &["xoff", "dynamic_th", "reserved"],
+                GroupError::XoffAbovePool { .. } => &["xoff", "dynamic_th"],
+                GroupError::HeadroomAbovePool { .. } | GroupError::ObeysLossy => {
+                    let stated = group.place_of("headroom").or(document.buffer().place_of("headroom"));
+                    return Some(stated.unwrap_or(&group.place).clone());
+                }
+            };
+            Some(group.first(keys).clone())
         }
-        E::ObeysLossy { port, priority } => found(port).map(|port| obeyed(port, *priority)),
-        E::ZeroPause { port } => Some(found(port)?.pfc().first(&["pause"]).clone()),
-        E::FlowControl { port, error } => flow_control::place(error, found(port)?),
-        E::RedOrder { port, priority, .. } | E::LsccMarking { port, priority, .. } => {
-            marks(port, priority, &["kmin"])
+        E::Queue { port, priority, error } => Some(of_queue(error, found(port)?.queue_of(*priority)?)),
+        E::LsccPorts(LsccPortsError::Marking { port, priority, .. }) => {
+            Some(of_ecn(found(port)?.queue_of(*priority)?, &["kmin"]))
         }
-        E::AdaptiveEcnOrder { port, priority, .. } => adaptive(port, priority, &["kmin", "kmax"]),
-        E::AdaptiveEcnInterval { port, priority, .. } => adaptive(port, priority, &["interval"]),
-        E::AdaptiveEcnIncast { port, priority, .. } => adaptive(port, priority, &["incast"]),
-        E::RedProbability { port, priority, .. } => marks(port, priority, &["pmax"]),
-        E::ZeroWeight { port, priority } => Some(queue(port, priority)?.first(&["weight"]).clone()),
-        E::Remap { port, .. } => key(port, &["remap"]),
+        E::LsccPorts(LsccPortsError::AddressTwice { port, address, .. }) => {
+            notifiers::lscc::place_of_address(*address, found(port)?)
+        }
         _ => None,
     }
 }
 
-/// The key of a scheme that notifies senders: the first stated key among those at fault, or its table.
-fn of_senders(error: &ProgramError, document: &Document) -> Option<Place> {
-    use ProgramError as E;
-    let found = |name: &String| document.ports().iter().rev().find(|port| port.name() == name);
-    let lscc = |name, keys: &[&str]| Some(found(name)?.lscc.as_ref()?.first(keys).clone());
+fn of_one_port(error: &PortError, port: &PortDecl) -> Option<Place> {
+    let keys: &[&str] = match error {
+        PortError::MaxFrame { .. } => &["mtu", "max_frame"],
+        PortError::TelemetryRate { .. } => {
+            let direct = port.lscc.as_ref().filter(|_| port.int.is_none());
+            return Some(direct.map_or_else(|| port.first(&["int"]), |lscc| lscc.first(&["direct"])).clone());
+        }
+        PortError::WatchdogTime { .. } => &["watchdog"],
+        PortError::LinkDelayInterval { .. } => &["link_delay"],
+        PortError::LinkAgentTimes { .. } => &["lldp"],
+        PortError::GroupAddress => &["mac"],
+        PortError::ZeroPause => return Some(port.pfc().first(&["pause"]).clone()),
+        PortError::FlowControl(error) => return flow_control::place(error, port),
+        PortError::Notifiers(error) => return notifiers::place(error, port),
+        PortError::Remap(_) => &["remap"],
+        PortError::QueueCount { .. } | PortError::FirstQueues { .. } => return None,
+    };
+    Some(port.first(keys).clone())
+}
+
+fn of_queue(error: &QueueError, queue: &QueueDecl) -> Place {
     match error {
-        E::Notifiers { port, error } => notifiers::place(error, found(port)?),
-        E::LsccWithoutLossless { port } => lscc(port, &[]),
-        E::LsccInterval { port, .. } | E::LsccInFlight { port, .. } => {
-            lscc(port, &["interval", "round_trip"])
+        QueueError::ZeroWeight => queue.first(&["weight"]).clone(),
+        QueueError::Red(RedError::Order { .. }) => of_ecn(queue, &["kmin"]),
+        QueueError::Red(RedError::Probability { .. }) => of_ecn(queue, &["pmax"]),
+        QueueError::Red(RedError::Adaptive(error)) => {
+            let adaptive = queue.ecn.as_ref().and_then(|ecn| ecn.adaptive.as_ref());
+            let keys: &[&str] = match error {
+                AdaptiveEcnError::Order { .. } => &["kmin", "kmax"],
+                AdaptiveEcnError::Interval { .. } => &["interval"],
+                AdaptiveEcnError::Incast { .. } => &["incast"],
+            };
+            adaptive.map_or(&queue.place, |it| it.first(keys)).clone()
         }
-        E::LsccRates { port, most, rate, .. } if most > rate => lscc(port, &["most", "least"]),
-        E::LsccRates { port, .. } => lscc(port, &["least"]),
-        E::LsccReference { port } => lscc(port, &["reference"]),
-        E::LsccPseudoReference { port } => lscc(port, &["pseudo_reference"]),
-        E::LsccPseudoLimit { port, .. } => lscc(port, &["pseudo_limit", "pseudo_reference"]),
-        E::LsccCnpInterval { port, .. } => lscc(port, &["cnp_interval"]),
-        E::LsccLongFlow { port, .. } => lscc(port, &["long_flow"]),
-        E::LsccFlows { port, .. } => lscc(port, &["flows"]),
-        E::LsccAgeing { port } => lscc(port, &["ageing"]),
-        E::LsccAddress { port, address }
-        | E::LsccToItself { port, address }
-        | E::LsccAddressTwice { port, address, .. } => {
-            let peer = found(port)?.lscc.as_ref()?.peer.as_ref().is_some_and(|peer| peer.value == *address);
-            lscc(port, if peer { &["peer"] } else { &["local"] })
+    }
+}
+
+fn of_ecn(queue: &QueueDecl, keys: &[&str]) -> Place {
+    queue.ecn.as_ref().map_or(&queue.place, |ecn| ecn.first(keys)).clone()
+}
+
+/// The end of the message of `error`: the keys to write instead, where it is not clear what would be valid.
+fn remedy(error: &ProgramError) -> String {
+    let remedy = match error {
+        ProgramError::LsccPorts(LsccPortsError::Marking { .. }) => "remove ecn from this queue".to_owned(),
+        ProgramError::Port { error: PortError::Notifiers(error), .. } => notifiers::remedy(error),
+        ProgramError::Port { error: PortError::Remap(error), .. } => remap_remedy(error),
+        _ => String::new(),
+    };
+    if remedy.is_empty() { remedy } else { format!("; {remedy}") }
+}
+
+fn remap_remedy(error: &RemapError) -> String {
+    match error {
+        RemapError::Unoriented => "add orientation = \"uplink\", \"downlink\" or \"crosslink\"".to_owned(),
+        RemapError::Default { priority } => {
+            format!("choose another classify.default, or do not remap {priority}")
         }
-        _ => None,
+        RemapError::NoCode { field, .. } => format!("add one to classify.{}", field.to_lowercase()),
+        RemapError::Classification { .. } => "give both ports the same classify".to_owned(),
+        _ => String::new(),
     }
 }
 

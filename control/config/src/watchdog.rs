@@ -52,7 +52,7 @@ pub(crate) fn in_force(port: &PortSettings) -> Option<WatchdogChoice> {
 /// The default detection time. Neither the pause of a distant peer that works as it should nor a single pause frame
 /// counts as a storm.
 fn detection(port: &PortSettings, link: &Link) -> Interval {
-    let stated = port.lscc.as_ref().map(|lscc| lscc.round_trip);
+    let stated = port.notifiers.lscc.as_ref().map(|lscc| lscc.round_trip);
     let stated = stated.max(flow_control::round_trip(&port.flow_control));
     let round_trip = stated.max(round_trip::from_distance(port, link)).unwrap_or_default();
     let longest = PauseQuanta::MAX.interval_at(port.rate);

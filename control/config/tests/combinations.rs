@@ -51,8 +51,8 @@ fn each_scheme_that_notifies_senders_goes_with_each_flow_control() {
 #[test]
 fn schemes_that_would_notify_a_sender_twice_are_refused_with_the_reason() {
     let refused: [(&[&str], &str); 3] = [
-        (&[LSCC, THEMIS], "from [port.themis] and from [port.lscc]"),
-        (&[THEMIS, SUPPLEMENT], "from [port.themis] and from [port.supplement]"),
+        (&[LSCC, THEMIS], "from THEMIS and from LSCC"),
+        (&[THEMIS, SUPPLEMENT], "from THEMIS and from supplemental CNPs"),
         (&[LSCC, SUPPLEMENT], "use far_cnp_interval of LSCC"),
     ];
     for flow_control in FLOW_CONTROLS {

@@ -15,7 +15,7 @@ fn shipped(name: &str) -> PathBuf {
 }
 
 fn lscc<'a>(gateway: &'a Gateway, port: &str) -> &'a Lscc {
-    gateway.program.port(gateway.port(port).unwrap()).lscc.as_ref().unwrap()
+    gateway.program.port(gateway.port(port).unwrap()).notifiers.lscc.as_ref().unwrap()
 }
 
 /// A long port of 100G with `keys` and `lscc`, and a port behind it with `other`.
@@ -71,7 +71,7 @@ fn the_long_haul_file_gets_the_sums_that_its_comment_adds_up() {
     }
     let (above, _) = text.split_once("interval = ").unwrap();
     let again = valid(&above.replace("key_file = \"../keys/example.key\"", KEY));
-    let mut again = lscc(&again, "lh0").clone();
+    let mut again = *lscc(&again, "lh0");
     again.feedback.key = long.feedback.key;
     assert_eq!(again, *long, "the values that it writes out are the defaults");
 }
@@ -141,7 +141,7 @@ fn the_round_trip_is_the_one_stated_or_that_of_bifrost_or_follows_from_the_dista
     let round_trip = |keys: &str, own: &str| {
         let gateway = valid(&file(keys, &format!("{KEY}\n{own}"), ""));
         let port = gateway.program.port(gateway.port("lh0").unwrap());
-        let lscc = port.lscc.as_ref().unwrap();
+        let lscc = port.notifiers.lscc.as_ref().unwrap();
         assert_eq!(lscc.limiting.long_flow, lscc.bdp(port.rate));
         lscc.round_trip
     };
@@ -216,7 +216,7 @@ fn a_link_that_holds_more_packets_than_sequence_numbers_tell_apart_is_told_so() 
     let warned = |round_trip: &str| {
         let text = file("distance = \"80km\"", &format!("{KEY}\nround_trip = \"{round_trip}\""), "");
         let gateway = parse(&text, "lscc.toml").unwrap();
-        let port = gateway.program.settings().ports.iter().find(|it| it.lscc.is_some()).unwrap();
+        let port = gateway.program.settings().ports.iter().find(|it| it.notifiers.lscc.is_some()).unwrap();
         assert_eq!(port.rate, BitRate::gigabits(100));
         gateway.warnings.iter().map(ToString::to_string).find(|it| it.contains("sequence numbers"))
     };

@@ -236,7 +236,7 @@ fn with_lscc(mut port: PortSettings, lscc: Option<Lscc>) -> PortSettings {
     lscc.calculation.most = BitRate::new(of_rate(lscc.calculation.most)).unwrap();
     lscc.limiting.long_flow = lscc.bdp(port.rate) + lscc.limiting.long_flow;
     lscc.limiting.direct_int = lscc.limiting.direct_int.filter(|_| LinkRate::of(port.rate).is_some());
-    port.lscc = Some(lscc);
+    port.notifiers.lscc = Some(lscc);
     port
 }
 
@@ -245,7 +245,8 @@ fn without_marks_on_lscc(ports: &mut [PortSettings]) {
     for index in 0..ports.len() {
         let other = &ports[1 - index];
         let lossless = other.lossless();
-        let queue_of_lscc = |priority: &Priority| other.lscc.is_some() && lossless.contains(*priority);
+        let queue_of_lscc =
+            |priority: &Priority| other.notifiers.lscc.is_some() && lossless.contains(*priority);
         for priority in Priority::all().filter(queue_of_lscc).collect::<Vec<_>>() {
             ports[index].queues[priority.index()].red = None;
         }
@@ -292,7 +293,6 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             rate_limit,
             pfc: PfcSettings { pause: PauseQuanta(pause), obey: Default::default(), obey_global_pause },
             flow_control: FlowControl::Pfc,
-            lscc: None,
             notifiers: Default::default(),
             slow: None,
             watchdog,
@@ -305,7 +305,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
         let port = strategies::with_supplement(port, supplement);
         // A distance would hold the headroom to what it needs, so only where nothing is lossless.
         let distance = port.lossless().is_empty().then_some(Distance(80_000));
-        let senders = if port.lscc.is_some() { senders } else { Senders::default() };
+        let senders = if port.notifiers.lscc.is_some() { senders } else { Senders::default() };
         (
             port,
             Link {

@@ -250,10 +250,10 @@ fn lscc_gets_addresses_and_a_key_and_nothing_beside_it_marks() {
             panic!()
         };
         let ports = &program.settings().ports;
-        let port = ports.iter().find(|port| port.lscc.is_some()).unwrap();
-        let others = ports.iter().filter(|port| port.lscc.is_none());
+        let port = ports.iter().find(|port| port.notifiers.lscc.is_some()).unwrap();
+        let others = ports.iter().filter(|port| port.notifiers.lscc.is_none());
         assert!(others.flat_map(|port| &port.queues).all(|queue| queue.red.is_none()));
-        let lscc = port.lscc.as_ref().unwrap();
+        let lscc = port.notifiers.lscc.as_ref().unwrap();
         (lscc.feedback.local, lscc.feedback.peer)
     };
     let (east, west) = (lscc("gw-east"), lscc("gw-west"));

@@ -331,9 +331,8 @@ impl Crew {
 /// something of each flow.
 fn tables(program: &Program) -> impl PartialEq + use<> {
     let settings = program.settings();
-    let schemes = |port: &PortSettings| (port.lscc.clone(), port.notifiers);
     let flows =
-        settings.ports.iter().map(|port| (port.flows().map(|it| (it.capacity, it.ageing)), schemes(port)));
+        settings.ports.iter().map(|port| (port.flows().map(|it| (it.capacity, it.ageing)), port.notifiers));
     let bridge = match &settings.forwarding {
         ForwardingSettings::Bridge(bridge) => Some(bridge.capacity),
         _ => None,

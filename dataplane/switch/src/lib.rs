@@ -41,8 +41,7 @@ mod sync;
 mod table;
 mod watermark;
 
-pub use congestion::adaptive_ecn::{AdaptiveEcnReport, AdaptiveEcnStep};
-pub use congestion::lscc::{DirectIntCounters, FeedbackCounters, LimiterCounters, RateCounters};
+pub use congestion::lscc::{DirectIntCounters, FeedbackCounters, LimiterCounters, LsccReport, RateCounters};
 pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
     WatchdogEvent, WatchdogLog,
@@ -51,7 +50,7 @@ pub use event::{Event, Happening, PauseDirection, PortHalf};
 pub use flow_control::bifrost::{BifrostReport, SlotCounters, SlotState};
 pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::{PauseCause, PausesSent, SchemeReport};
-pub use flows::{DataFlows, FlowChange, FlowChangeKind, FlowCounters, ResolverCounters};
+pub use flows::{DataFlows, FlowChange, FlowChangeKind, FlowCounters, FlowsReport, ResolverCounters};
 pub use forwarding::{BounceCounters, BridgeCounters};
 pub use frame::{ControlFrame, Frame, Links, Transmitter};
 pub use hash::HashKey;
@@ -61,8 +60,7 @@ pub use ledger::{Ledger, Load, ShardId, Volume};
 pub use program::{BridgeSettings, ForwardingSettings, Neighbour, Program, Route, RouteSettings, Settings};
 pub use reason::{Consumed, DropReason, PerReason};
 pub use shard::{
-    FlowsReport, GroupReport, Handoff, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection,
-    QueueReport, Shard, Successor,
+    GroupReport, Handoff, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport, Shard, Successor,
 };
 pub use source::Source;
 pub use watermark::Watermark;

@@ -104,7 +104,7 @@ fn program(capacity: u32, flows: u32) -> Arc<Program> {
     settings.forwarding =
         ForwardingSettings::Bridge(BridgeSettings { capacity, ..BridgeSettings::default() });
     let long = &mut settings.ports[1];
-    long.lscc = Some(lscc(long.rate, flows));
+    long.notifiers.lscc = Some(lscc(long.rate, flows));
     Arc::new(Program::new(settings).unwrap())
 }
 

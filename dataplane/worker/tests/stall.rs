@@ -76,7 +76,7 @@ fn lscc() -> Lscc {
 fn gateway() -> Settings {
     let mut settings = settings(2);
     settings.ports[A.index()].flow_control = FlowControl::Bifrost(bifrost());
-    settings.ports[A.index()].lscc = Some(lscc());
+    settings.ports[A.index()].notifiers.lscc = Some(lscc());
     settings
 }
 

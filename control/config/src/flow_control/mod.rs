@@ -116,6 +116,9 @@ pub(crate) fn group(
     }
 }
 
+/// The key with which no flow control chooses among several queues of a priority.
+pub(crate) const CHOOSES_NO_QUEUES: &str = "far_ports = 0 in [port.port_grants]";
+
 /// Adds the queues that a scheme needs to a port whose groups are known.
 pub(crate) fn add_queues(port: &mut PortSettings) {
     if let FlowControl::PortGrants(settings) = port.flow_control {

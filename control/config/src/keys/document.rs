@@ -7,6 +7,7 @@ use crate::keys::forwarding::ForwardingDecl;
 use crate::keys::port::{AllProfiles, PortDecl};
 use crate::keys::running::{ControlDecl, DpdkDecl, ProcessDecl};
 use crate::place::At;
+use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{Table, table, values};
 use crate::value::{LARGEST, Name};
@@ -56,7 +57,8 @@ impl Document {
         // Before anything is done for each port.
         if let Some(port) = self.ports().get(PortSet::CAPACITY) {
             let (count, most) = (self.ports().len(), PortSet::CAPACITY);
-            section.problems.error(&port.place, ProgramError::PortCount { count, most });
+            let error = Box::new(ProgramError::PortCount { count, most });
+            section.problems.error(&port.place, ProblemKind::Program { error, remedy: String::new() });
         }
         let names = self.ports().iter().filter_map(|port| port.name.as_ref());
         let names = names.map(|at| (&at.place, format!("a port called \"{}\"", at.value.0)));

@@ -1,6 +1,7 @@
 //! Groups and queues of a port: `[[port.lossless]]`, `[[port.queue]]`, `[port.pfc]`, and their profiles.
 
-use switch::program::{AdaptiveEcn, DynamicThreshold, MarkAt, Scheduling, Threshold};
+use switch::congestion::adaptive_ecn::Settings as AdaptiveEcn;
+use switch::program::{DynamicThreshold, MarkAt, Scheduling, Threshold};
 use units::{BitRate, Bytes, Interval, Priority};
 
 use crate::place::{At, Place};

@@ -1,7 +1,10 @@
-//! The schemes of a port that notify the senders of marked packets: from the keys of each to its settings, and back.
+//! The schemes of a port that notify senders: from the keys of each to its settings, and back.
 
+pub(crate) mod lscc;
 pub(crate) mod supplement;
 pub(crate) mod themis;
+
+use std::path::Path;
 
 use switch::congestion::{Notifiers, NotifiersError};
 use switch::program::PortSettings;
@@ -12,14 +15,21 @@ use crate::notes::Problems;
 use crate::place::Place;
 use crate::table::Table;
 
-/// Builds the schemes of a port whose flow control is known. Returns `None` if a setting is missing, after an error was noted.
+/// Builds the schemes of a port whose flow control is known. Paths of key files begin in `directory`. Returns `None` if a
+/// setting is missing, after an error was noted.
 pub(crate) fn build(
     decl: &PortDecl,
-    port: &PortSettings,
+    port: &mut PortSettings,
     link: &Link,
+    directory: Option<&Path>,
     problems: &Problems<'_>,
 ) -> Option<Notifiers> {
     let mut notifiers = Notifiers::default();
+    if let Some(declared) = &decl.lscc {
+        let lscc = lscc::build(declared, port, link, directory, problems)?;
+        lscc::make_room(port, &lscc, decl);
+        notifiers.lscc = Some(lscc);
+    }
     if let Some(declared) = &decl.themis {
         notifiers.themis = Some(themis::build(declared, port, link, problems)?);
     }
@@ -30,8 +40,9 @@ pub(crate) fn build(
 }
 
 /// The keys from which [`build`] builds the same schemes, and `others`.
-pub(crate) fn in_force(notifiers: &Notifiers, others: PortDecl) -> PortDecl {
+pub(crate) fn in_force(notifiers: &Notifiers, link: &Link, others: PortDecl) -> PortDecl {
     PortDecl {
+        lscc: notifiers.lscc.as_ref().map(|it| lscc::in_force(it, &link.senders)),
         themis: notifiers.themis.as_ref().map(themis::in_force),
         supplement: notifiers.supplement.as_ref().map(supplement::in_force),
         ..others
@@ -48,9 +59,22 @@ pub(crate) fn place(error: &NotifiersError, decl: &PortDecl) -> Option<Place> {
     let themis = |keys: &[&str]| Some(decl.themis.as_ref()?.first(keys).clone());
     let supplement = |keys: &[&str]| Some(decl.supplement.as_ref()?.first(keys).clone());
     match error {
+        NotifiersError::Lscc(error) => lscc::place(error, decl),
         NotifiersError::Themis(error) => themis(themis::keys_at_fault(error)),
-        NotifiersError::Supplement(error) => supplement(error.key().as_slice()),
+        NotifiersError::Supplement(error) => supplement(supplement::keys_at_fault(error)),
         NotifiersError::Twice { .. } => themis(&["cnp_interval"]),
         NotifiersError::SupplementWithLscc => supplement(&[]),
+    }
+}
+
+/// The keys to write instead, where the error does not say what would be valid.
+pub(crate) fn remedy(error: &NotifiersError) -> String {
+    match error {
+        NotifiersError::Themis(error) => themis::remedy(error),
+        NotifiersError::Twice { .. } => {
+            "set cnp_interval = \"none\" in themis, or remove one of them".to_owned()
+        }
+        NotifiersError::SupplementWithLscc => "use far_cnp_interval of LSCC to thin CNPs".to_owned(),
+        NotifiersError::Lscc(_) | NotifiersError::Supplement(_) => String::new(),
     }
 }

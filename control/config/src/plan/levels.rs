@@ -80,7 +80,7 @@ impl Levels {
                 PortLevels {
                     thresholds: local_thresholds,
                     // LSCC keeps a queue here on purpose, and where pauses are passed on, the queue is bytes of the link.
-                    marks: (long.lscc.is_none() && !passes_on).then(|| marks(local.rate, xoffs[1])),
+                    marks: (long.notifiers.lscc.is_none() && !passes_on).then(|| marks(local.rate, xoffs[1])),
                 },
                 PortLevels {
                     thresholds: long_thresholds,

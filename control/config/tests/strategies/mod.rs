@@ -42,6 +42,6 @@ pub fn supplement() -> impl Strategy<Value = Supplement> {
 
 /// `port` with supplemental CNPs, where it has no LSCC.
 pub fn with_supplement(mut port: PortSettings, supplement: Option<Supplement>) -> PortSettings {
-    port.notifiers.supplement = supplement.filter(|_| port.lscc.is_none());
+    port.notifiers.supplement = supplement.filter(|_| port.notifiers.lscc.is_none());
     port
 }

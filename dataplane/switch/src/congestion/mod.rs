@@ -1,15 +1,20 @@
-//! Feedback to the senders, and the schemes that notify them of marked packets.
+//! Feedback to the senders, and the schemes that notify them of congestion.
 
-pub(crate) mod adaptive_ecn;
+pub mod adaptive_ecn;
 pub(crate) mod int;
-pub(crate) mod lscc;
+pub mod lscc;
 pub(crate) mod mark;
+pub(crate) mod notifier;
 mod notifiers;
-pub(crate) mod red;
+pub mod red;
+mod scheme;
 pub(crate) mod senders;
 pub mod supplement;
 pub mod themis;
 
+pub(crate) use adaptive_ecn::{QueueSample, Thresholds};
+pub use adaptive_ecn::{ThresholdStep, ThresholdsReport};
+pub use lscc::settings::{LsccError, LsccPortsError};
 pub(crate) use notifiers::validate_together;
 pub use notifiers::{Notifiers, NotifiersError};
 pub use senders::NotifiersReport;

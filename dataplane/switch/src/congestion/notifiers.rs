@@ -1,16 +1,19 @@
-//! The schemes of a port that notify the senders of marked packets: their settings and checks.
+//! The schemes of a port that notify senders: their settings and checks.
 
+use super::lscc::settings::{Lscc, LsccError};
 use super::supplement::{self, SupplementError};
-use super::themis::{self, Themis, ThemisError};
-use crate::program::FlowSettings;
+use super::themis::{self, ThemisError};
+use crate::flows::settings::FlowSettings;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, PrioritySet};
 
-/// The schemes of a port that notify the senders of marked packets, with their settings.
+/// The schemes of a port that notify senders, with their settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notifiers {
+    /// LSCC with the other end of a long link.
+    pub lscc: Option<Lscc>,
     /// THEMIS on the port of a long link.
-    pub themis: Option<Themis>,
+    pub themis: Option<themis::Settings>,
     /// Supplemental CNPs, and thinning of CNPs.
     pub supplement: Option<supplement::Settings>,
 }
@@ -18,6 +21,9 @@ pub struct Notifiers {
 /// An error in the settings of these schemes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotifiersError {
+    /// An error in the settings of LSCC.
+    #[error(transparent)]
+    Lscc(#[from] LsccError),
     /// An error in the settings of THEMIS.
     #[error(transparent)]
     Themis(#[from] ThemisError),
@@ -25,43 +31,38 @@ pub enum NotifiersError {
     #[error("supplemental CNPs: {0}")]
     Supplement(#[from] SupplementError),
     /// THEMIS and another scheme that answers the same marks.
-    #[error(
-        "a sender could get two CNPs for one mark, from [port.themis] and from [port.{other}]; set cnp_interval = \"none\" in themis, or remove one of them"
-    )]
-    Twice {
-        /// The table of the other scheme.
-        other: &'static str,
-    },
+    #[error("a sender could get two CNPs for one mark, from THEMIS and from {other}")]
+    #[allow(missing_docs, reason = "the message names its field")]
+    Twice { other: &'static str },
     /// Supplemental CNPs or thinning on a port with LSCC, which has both.
-    #[error("LSCC of the port makes and thins CNPs itself; use far_cnp_interval of LSCC to thin CNPs")]
+    #[error("LSCC of the port makes and thins CNPs itself")]
     SupplementWithLscc,
 }
 
 impl Notifiers {
-    /// The flows that the port must keep for these schemes.
-    pub(crate) fn flows(&self, rate: BitRate) -> impl Iterator<Item = FlowSettings> {
-        let notifiers = [self.themis.map(|it| it.notifier), self.supplement.map(|it| it.notifier)];
-        notifiers.into_iter().flatten().map(move |it| it.table(rate))
+    /// The flows that a port of `rate` must keep for these schemes; `None` without a scheme.
+    pub fn flows(&self, rate: BitRate) -> Option<FlowSettings> {
+        let lscc = self.lscc.map(|it| it.flows(rate));
+        let others = [self.themis.map(|it| it.notifier), self.supplement.map(|it| it.notifier)];
+        let others = others.into_iter().flatten().map(|it| it.table(rate));
+        lscc.into_iter().chain(others).reduce(FlowSettings::joined)
     }
 
-    /// Checks the schemes of a port with these `lossless` priorities, and with LSCC or without.
+    /// Checks the schemes of a port of `rate` with these `lossless` priorities.
     ///
     /// # Errors
     /// [`NotifiersError`] for the first setting that is wrong.
-    pub(crate) fn validate(&self, lossless: PrioritySet, with_lscc: bool) -> Result<(), NotifiersError> {
-        let Self { themis, supplement } = self;
-        if let Some(themis) = themis {
-            themis.validate(lossless)?;
-        }
-        if let Some(supplement) = supplement {
-            supplement.validate()?;
-        }
+    pub(crate) fn validate(&self, rate: BitRate, lossless: PrioritySet) -> Result<(), NotifiersError> {
+        let Self { lscc, themis, supplement } = self;
+        lscc.map_or(Ok(()), |it| it.validate(rate, lossless))?;
+        themis.map_or(Ok(()), |it| it.validate(lossless))?;
+        supplement.map_or(Ok(()), |it| it.validate())?;
         let answers = themis.is_some_and(|it| it.cnp_interval.is_some());
         let supplements = supplement.is_some_and(|it| it.threshold.is_some());
-        match (with_lscc, supplements) {
-            (true, _) if answers => Err(NotifiersError::Twice { other: "lscc" }),
-            (true, _) if supplement.is_some() => Err(NotifiersError::SupplementWithLscc),
-            (_, true) if answers => Err(NotifiersError::Twice { other: "supplement" }),
+        match (lscc, supplements) {
+            (Some(_), _) if answers => Err(NotifiersError::Twice { other: "LSCC" }),
+            (Some(_), _) if supplement.is_some() => Err(NotifiersError::SupplementWithLscc),
+            (_, true) if answers => Err(NotifiersError::Twice { other: "supplemental CNPs" }),
             _ => Ok(()),
         }
     }

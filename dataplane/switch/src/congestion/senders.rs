@@ -1,27 +1,30 @@
 //! The senders behind a port: their flows, and the schemes that notify them.
 //!
-//! A scheme sees each frame that crosses the port, with its flow, and makes notifications at its deadline. This file
-//! lists the schemes, which run beside each other on one table of flows.
+//! A [`Scheme`] sees each frame that crosses the port, with its flow, and makes notifications at its deadline. This file
+//! lists the schemes, which run on one table of flows. What every frame meets is called by name; the rest is
+//! called for all that run.
 
-use super::lscc::{Outgoing, RateLimiter};
+use super::lscc::{LsccReport, RateAdvertiser, RateLimiter};
+use super::notifiers::Notifiers;
+use super::scheme::Scheme;
 use super::supplement::{Supplement, SupplementCounters};
-pub(crate) use super::themis::Lane;
-use super::themis::{Gatekeeper, Slowly, ThemisCounters};
+pub(crate) use super::themis::SlowQueue;
+use super::themis::{Slowdown, Themis, ThemisCounters};
 use crate::descriptor::Descriptor;
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Flows, Origin, Seen, Sighting, Slot, Way};
+use crate::flows::{Crossing, Flows, Origin, Seen, Sighting, Slot, Way};
 use crate::hash::HashKey;
-use crate::program::{Lscc, PortSettings, RateLimiting};
+use crate::program::PortSettings;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
+use units::{Bytes, Nanos, PortId, QueueId, QueueSet};
 use wire::ip::Ecn;
 
 /// The fate of a frame that came in through the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Passage {
-    Forwarded,
+pub(crate) enum Disposition {
+    Forward,
     /// Forwarded, and slowly if [`Senders::slow`] says so.
-    Slowed(Slot),
+    MaySlow(Slot),
     /// Ended here, and counted.
     Consumed,
 }
@@ -38,6 +41,8 @@ pub(crate) enum Refusal {
 /// The counters of these schemes, where they run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NotifiersReport {
+    /// LSCC.
+    pub lscc: Option<LsccReport>,
     /// THEMIS.
     pub themis: Option<ThemisCounters>,
     /// Supplemental CNPs.
@@ -50,10 +55,8 @@ pub(crate) struct Senders {
     pub flows: Flows,
     /// LSCC.
     pub limiter: Option<RateLimiter>,
-    /// THEMIS.
-    pub themis: Option<Gatekeeper>,
-    /// Supplemental CNPs, and thinning of CNPs.
-    pub supplement: Option<Supplement>,
+    themis: Option<Themis>,
+    supplement: Option<Supplement>,
 }
 
 impl Senders {
@@ -61,62 +64,43 @@ impl Senders {
     /// tables, and `seed` goes into nonces.
     pub fn new(settings: &PortSettings, key: HashKey, seed: u64) -> Option<Self> {
         let flows = settings.flows()?;
-        let capacity = flows.capacity;
-        // Each scheme keeps an entry for each slot of the joint table.
-        let sized = |lscc: &Lscc| {
-            let limiting = RateLimiting { flows: capacity, ..lscc.limiting };
-            RateLimiter::new(&Lscc { limiting, ..lscc.clone() }, settings.rate, seed)
-        };
+        let (capacity, Notifiers { lscc, themis, supplement }) = (flows.capacity, &settings.notifiers);
         Some(Self {
             flows: Flows::new(flows, key),
-            limiter: settings.lscc.as_ref().map(sized),
-            themis: settings.notifiers.themis.as_ref().map(|themis| Gatekeeper::new(themis, capacity)),
-            supplement: settings.notifiers.supplement.as_ref().map(|it| Supplement::new(it, capacity)),
+            limiter: lscc.as_ref().map(|it| RateLimiter::new(it, capacity, settings.rate, seed)),
+            themis: themis.as_ref().map(|it| Themis::new(it, capacity)),
+            supplement: supplement.as_ref().map(|it| Supplement::new(it, capacity)),
         })
     }
 
-    /// Applies new settings. The state stays, unless the table of flows needs another size, ageing or key. It is
-    /// then exchanged with the table of `spare`, which was made for these settings and is empty. A scheme that starts
+    /// Takes the settings of `spare`, which was made for new ones. The state stays, unless the table of flows needs
+    /// another size, ageing or key. It is then exchanged with the table of `spare`, which is empty. A scheme that starts
     /// comes from `spare`, and one that stops is left there.
-    pub fn configure(&mut self, settings: &PortSettings, spare: &mut Self) {
-        let exchanged = settings.flows().is_some_and(|flows| self.flows.configure(flows, &mut spare.flows));
-        match (&settings.lscc, &mut self.limiter, &mut spare.limiter) {
-            (Some(lscc), Some(limiter), Some(spare)) => {
-                if exchanged {
-                    limiter.exchange_flows(spare);
-                }
-                limiter.configure(lscc, settings.rate, spare);
-            }
-            (_, limiter, spare) => core::mem::swap(limiter, spare),
-        }
-        match (&settings.notifiers.themis, &mut self.themis, &mut spare.themis) {
-            (Some(settings), Some(themis), Some(spare)) => {
-                if exchanged {
-                    themis.exchange_flows(spare);
-                }
-                themis.configure(settings);
-            }
-            (_, themis, spare) => core::mem::swap(themis, spare),
-        }
-        match (&settings.notifiers.supplement, &mut self.supplement, &mut spare.supplement) {
-            (Some(settings), Some(supplement), Some(spare)) => {
-                supplement.configure(settings, spare, exchanged);
-            }
-            (_, supplement, spare) => core::mem::swap(supplement, spare),
-        }
+    pub fn configure(&mut self, spare: &mut Self) {
+        let exchanged = self.flows.configure(&mut spare.flows);
+        configure(&mut self.limiter, &mut spare.limiter, exchanged);
+        configure(&mut self.themis, &mut spare.themis, exchanged);
+        configure(&mut self.supplement, &mut spare.supplement, exchanged);
+    }
+
+    /// The schemes that run.
+    fn running(&self) -> impl Iterator<Item = &dyn Scheme> {
+        let Self { limiter, themis, supplement, .. } = self;
+        let all: [Option<&dyn Scheme>; 3] = [as_scheme(themis), as_scheme(limiter), as_scheme(supplement)];
+        all.into_iter().flatten()
+    }
+
+    /// The schemes that run, and the flows that they share.
+    fn running_mut(&mut self) -> (&mut Flows, impl Iterator<Item = &mut dyn Scheme>) {
+        let Self { flows, limiter, themis, supplement } = self;
+        let all: [Option<&mut dyn Scheme>; 3] =
+            [as_scheme_mut(themis), as_scheme_mut(limiter), as_scheme_mut(supplement)];
+        (flows, all.into_iter().flatten())
     }
 
     /// Whether notifications may wait in the schemes which `settings` turn off.
     pub fn may_wait(&self, settings: &PortSettings) -> bool {
-        let supplement = self.supplement.as_ref().filter(|_| settings.notifiers.supplement.is_none());
-        self.waiting(settings) > 0 || supplement.is_some_and(Supplement::follows_any)
-    }
-
-    /// The number of notifications that wait in the schemes which `settings` turn off, but for supplemental CNPs.
-    fn waiting(&self, settings: &PortSettings) -> u64 {
-        let limiter = self.limiter.as_ref().filter(|_| settings.lscc.is_none());
-        let themis = self.themis.as_ref().filter(|_| settings.notifiers.themis.is_none());
-        limiter.map_or(0, RateLimiter::waiting) + themis.map_or(0, Gatekeeper::waiting)
+        self.running().any(|it| !it.is_on(settings) && it.waiting() > 0)
     }
 
     /// The number of notifications that are lost with the schemes which `settings` turn off. A supplemental CNP is due in the
@@ -126,11 +110,11 @@ impl Senders {
         now: Nanos,
         settings: &PortSettings,
         severe: QueueSet,
-        is_reachable: impl FnMut(PortId, Notification) -> bool,
+        mut is_reachable: impl FnMut(PortId, Notification) -> bool,
     ) -> u64 {
-        let waiting = self.waiting(settings);
-        let supplement = self.supplement.as_mut().filter(|_| settings.notifiers.supplement.is_none());
-        waiting + supplement.map_or(0, |it| it.lose(now, severe, &mut self.flows, is_reachable))
+        let (flows, running) = self.running_mut();
+        let ending = running.filter(|it| !it.is_on(settings));
+        ending.map(|it| it.lose(now, severe, flows, &mut is_reachable)).sum()
     }
 
     /// Prefetches the flows of `frames` that cross this `way`, before they are taken one by one.
@@ -142,50 +126,46 @@ impl Senders {
 
     /// Takes a frame that goes out through the port.
     #[inline(always)]
-    pub fn send(&mut self, now: Nanos, outgoing: Outgoing, descriptor: &Descriptor, headers: &mut [u8]) {
-        match self.flows.see_next(now, Way::Out, (outgoing.port, outgoing.length), descriptor, headers) {
-            Some(seen) => self.send_seen(now, outgoing, seen, descriptor, headers),
-            None => self.send_unusual(now, outgoing, descriptor, headers),
+    pub fn send(&mut self, frame: Crossing<'_>, headers: &mut [u8]) {
+        match self.flows.see_next(Way::Out, frame, headers) {
+            Some(seen) => self.send_seen(frame, seen, headers),
+            None => self.send_unusual(frame, headers),
         }
     }
 
-    /// As [`Senders::send`], for a frame of `length` whose headers are to be parsed.
+    /// As [`Senders::send`], for a frame of `length` whose headers are to be parsed. It came in at the port `from`, and is
+    /// limited or not.
     #[inline(always)]
-    pub fn send_unparsed(&mut self, now: Nanos, outgoing: Outgoing, headers: &mut [u8], length: Bytes) {
+    pub fn send_unparsed(&mut self, now: Nanos, from: (PortId, bool), headers: &mut [u8], length: Bytes) {
         match Descriptor::parse_usual(headers, length) {
-            Some(descriptor) => self.send(now, outgoing, &descriptor, headers),
-            None => self.send_other(now, outgoing, headers, length),
+            Some(descriptor) => {
+                self.send(Crossing::new(now, from.0, length, from.1, &descriptor), headers);
+            }
+            None => self.send_other(now, from, headers, length),
         }
     }
 
     #[inline(never)]
-    fn send_other(&mut self, now: Nanos, outgoing: Outgoing, headers: &mut [u8], length: Bytes) {
+    fn send_other(&mut self, now: Nanos, from: (PortId, bool), headers: &mut [u8], length: Bytes) {
         if let Some(descriptor) = Descriptor::parse(headers, length) {
-            self.send(now, outgoing, &descriptor, headers);
+            self.send(Crossing::new(now, from.0, length, from.1, &descriptor), headers);
         }
     }
 
     #[inline(never)]
-    fn send_unusual(&mut self, now: Nanos, outgoing: Outgoing, descriptor: &Descriptor, headers: &mut [u8]) {
-        let seen = self.flows.see(now, Way::Out, (outgoing.port, outgoing.length), descriptor, headers);
-        self.send_seen(now, outgoing, seen, descriptor, headers);
+    fn send_unusual(&mut self, frame: Crossing<'_>, headers: &mut [u8]) {
+        let seen = self.flows.see(Way::Out, frame, headers);
+        self.send_seen(frame, seen, headers);
     }
 
-    /// Shows all schemes a frame that goes out, with its flow.
+    /// Shows the schemes a frame that goes out, with its flow.
     #[inline(always)]
-    fn send_seen(
-        &mut self,
-        now: Nanos,
-        outgoing: Outgoing,
-        seen: Seen,
-        descriptor: &Descriptor,
-        headers: &mut [u8],
-    ) {
+    fn send_seen(&mut self, frame: Crossing<'_>, seen: Seen, headers: &mut [u8]) {
         if let Some(themis) = &mut self.themis {
-            themis.send(now, outgoing, seen, &mut self.flows, descriptor, headers);
+            themis.send(frame, seen, &mut self.flows, headers);
         }
         if let Some(limiter) = &mut self.limiter {
-            limiter.send(now, outgoing, seen, &mut self.flows, descriptor, headers);
+            limiter.send(frame, seen, &mut self.flows, headers);
         }
     }
 
@@ -194,56 +174,51 @@ impl Senders {
     /// # Errors
     /// The frame ends here: [`Refusal`].
     #[inline(always)]
-    pub fn receive(
-        &mut self,
-        now: Nanos,
-        came: (PortId, WireBytes),
-        descriptor: &Descriptor,
-        headers: &[u8],
-    ) -> Result<Passage, Refusal> {
-        match self.flows.see_next(now, Way::In, came, descriptor, headers) {
-            Some(seen) => self.receive_seen(now, came, seen, descriptor, headers),
-            None => self.receive_unusual(now, came, descriptor, headers),
+    pub fn receive(&mut self, frame: Crossing<'_>, headers: &[u8]) -> Result<Disposition, Refusal> {
+        match self.flows.see_next(Way::In, frame, headers) {
+            Some(seen) => self.receive_seen(frame, seen, headers),
+            None => self.receive_unusual(frame, headers),
         }
     }
 
     #[inline(never)]
-    fn receive_unusual(
-        &mut self,
-        now: Nanos,
-        came: (PortId, WireBytes),
-        descriptor: &Descriptor,
-        headers: &[u8],
-    ) -> Result<Passage, Refusal> {
-        let seen = self.flows.see(now, Way::In, came, descriptor, headers);
-        self.receive_seen(now, came, seen, descriptor, headers)
+    fn receive_unusual(&mut self, frame: Crossing<'_>, headers: &[u8]) -> Result<Disposition, Refusal> {
+        let seen = self.flows.see(Way::In, frame, headers);
+        self.receive_seen(frame, seen, headers)
     }
 
-    /// Shows all schemes a frame that came in, with its flow.
+    /// Shows the schemes a frame that came in, with its flow.
     #[inline(always)]
     fn receive_seen(
         &mut self,
-        now: Nanos,
-        came: (PortId, WireBytes),
-        seen: Seen,
-        descriptor: &Descriptor,
+        frame: Crossing<'_>,
+        Seen { sighting, .. }: Seen,
         headers: &[u8],
-    ) -> Result<Passage, Refusal> {
-        let Self { flows, limiter, supplement, themis, .. } = self;
-        // The gateway itself makes all that its senders may get.
-        if seen.sighting == Sighting::DirectInt && limiter.as_ref().is_some_and(RateLimiter::tells_directly) {
-            return Err(Refusal::ForeignDirectInt);
+    ) -> Result<Disposition, Refusal> {
+        if let Sighting::Notification(_) | Sighting::DirectInt = sighting {
+            self.receive_notification(frame.now, sighting, frame.origin(headers))?;
         }
-        if let Sighting::Notification(flow) = seen.sighting {
-            let origin = Origin::of(came.0, descriptor, headers);
-            let passes = limiter.as_mut().is_none_or(|it| it.receive_cnp(now, flow, flows, origin))
-                && supplement.as_mut().is_none_or(|it| it.receive_cnp(now, flow, flows, origin));
-            if !passes {
-                return Err(Refusal::SuppressedCnp);
+        let slot = self.themis.as_ref().and_then(|it| it.receive(sighting, &self.flows));
+        Ok(slot.map_or(Disposition::Forward, Disposition::MaySlow))
+    }
+
+    /// Shows the schemes a notification from the far side. The gateway itself makes all direct INT that its senders may
+    /// get.
+    #[cold]
+    fn receive_notification(
+        &mut self,
+        now: Nanos,
+        sighting: Sighting,
+        origin: Origin,
+    ) -> Result<(), Refusal> {
+        let (flows, mut running) = self.running_mut();
+        match sighting {
+            Sighting::Notification(flow) if !running.all(|it| it.receive_cnp(now, flow, flows, origin)) => {
+                Err(Refusal::SuppressedCnp)
             }
+            Sighting::DirectInt if !running.all(|it| it.takes_direct_int()) => Err(Refusal::ForeignDirectInt),
+            _ => Ok(()),
         }
-        let slot = themis.as_ref().and_then(|it| it.receive(seen.sighting, flows));
-        Ok(slot.map_or(Passage::Forwarded, Passage::Slowed))
     }
 
     /// The length of a queue from which a scheme follows the marked packets that leave it; `None` if none does.
@@ -255,7 +230,6 @@ impl Senders {
     /// Takes a frame that leaves the port from `queue`.
     pub fn depart(&mut self, now: Nanos, queue: QueueId, headers: &[u8], length: Bytes) {
         if let Some(supplement) = &mut self.supplement
-            && supplement.threshold().is_some()
             && let Some(descriptor) = Descriptor::parse(headers, length)
             && descriptor.ecn() == Ecn::Ce
         {
@@ -268,35 +242,33 @@ impl Senders {
         self.themis.is_some()
     }
 
-    /// The counters of the schemes that notify the senders of marked packets.
-    pub fn notifiers(&self) -> NotifiersReport {
+    /// The counters of the schemes; `advertiser` is the other module of LSCC.
+    pub fn report(&self, advertiser: Option<&RateAdvertiser>) -> NotifiersReport {
+        let Self { limiter, themis, supplement, .. } = self;
         NotifiersReport {
-            themis: self.themis.as_ref().map(|it| *it.counters()),
-            supplement: self.supplement.as_ref().map(|it| *it.counters()),
+            lscc: limiter.as_ref().zip(advertiser).map(|(one, other)| LsccReport::new(one, other)),
+            themis: themis.as_ref().map(|it| it.counters),
+            supplement: supplement.as_ref().map(|it| it.counters),
         }
     }
 
-    /// Whether the next frame of a flow that may be [slowed](Passage::Slowed) takes the slow queue of `lane`, and the
+    /// Whether the next frame of a flow that [may be slowed](Disposition::MaySlow) takes the slow queue, and the
     /// way in which that queue must be slow.
-    pub fn slow(&mut self, now: Nanos, slot: Slot, lane: &Lane) -> Option<Slowly> {
-        self.themis.as_mut()?.slow(now, slot, &mut self.flows, lane)
+    pub fn slow(&mut self, now: Nanos, slot: Slot, queue: &SlowQueue) -> Option<Slowdown> {
+        self.themis.as_mut()?.slow(now, slot, &mut self.flows, queue)
     }
 
     /// The time of the next call of [`Senders::notify`].
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        let limiter = self.limiter.as_ref().map_or(Nanos::NEVER, RateLimiter::deadline);
-        let themis = self.themis.as_ref().map_or(Nanos::NEVER, Gatekeeper::deadline);
-        let supplement = self.supplement.as_ref().map_or(Nanos::NEVER, Supplement::deadline);
-        limiter.min(themis).min(supplement)
+        let Self { limiter, themis, supplement, .. } = self;
+        deadline(limiter).min(deadline(themis)).min(deadline(supplement))
     }
 
     /// Whether notifications wait until a port that has room again calls [`Senders::notify`].
     #[inline]
     pub fn is_blocked(&self) -> bool {
-        self.limiter.as_ref().is_some_and(RateLimiter::is_blocked)
-            || self.themis.as_ref().is_some_and(Gatekeeper::is_blocked)
-            || self.supplement.as_ref().is_some_and(Supplement::is_blocked)
+        self.running().any(|it| it.is_blocked())
     }
 
     /// Lets the schemes make the notifications that are due, as long as `send` takes them. The queues in `severe` are
@@ -307,14 +279,27 @@ impl Senders {
         severe: QueueSet,
         mut send: impl FnMut(PortId, Notification) -> Offer,
     ) {
-        if let Some(themis) = &mut self.themis {
-            themis.notify(&mut self.flows, &mut send);
-        }
-        if let Some(limiter) = &mut self.limiter {
-            limiter.notify(now, &mut self.flows, &mut send);
-        }
-        if let Some(supplement) = &mut self.supplement {
-            supplement.notify(now, severe, &mut self.flows, send);
-        }
+        let (flows, running) = self.running_mut();
+        running.for_each(|it| it.notify(now, severe, flows, &mut send));
     }
+}
+
+fn configure<S: Scheme>(running: &mut Option<S>, spare: &mut Option<S>, exchanged: bool) {
+    match (running, spare) {
+        (Some(running), Some(spare)) => running.configure(spare, exchanged),
+        (running, spare) => core::mem::swap(running, spare),
+    }
+}
+
+#[inline]
+fn deadline(scheme: &Option<impl Scheme>) -> Nanos {
+    scheme.as_ref().map_or(Nanos::NEVER, Scheme::deadline)
+}
+
+fn as_scheme(scheme: &Option<impl Scheme>) -> Option<&dyn Scheme> {
+    scheme.as_ref().map(|it| it as &dyn Scheme)
+}
+
+fn as_scheme_mut(scheme: &mut Option<impl Scheme>) -> Option<&mut dyn Scheme> {
+    scheme.as_mut().map(|it| it as &mut dyn Scheme)
 }

@@ -1,7 +1,7 @@
 //! One queue of a port.
 
 use crate::admission::LossyAccount;
-use crate::congestion::adaptive_ecn::Adaptive;
+use crate::congestion::Thresholds;
 use crate::congestion::mark::{Marking, mark_congestion};
 use crate::congestion::red::Red;
 use crate::frame::Frame;
@@ -66,7 +66,7 @@ pub(crate) struct Queue {
     pub lossy: LossyAccount,
     pub red: Option<Red>,
     /// The thresholds of `red`, where they move.
-    pub adaptive: Option<Box<Adaptive>>,
+    pub adaptive: Option<Box<Thresholds>>,
     pub counters: QueueCounters,
     pub watermark: Watermark,
     pub delay: DelayHistogram,
@@ -122,8 +122,8 @@ impl Queue {
     }
 }
 
-fn adaptive(settings: &QueueSettings, rate: BitRate) -> Option<Box<Adaptive>> {
-    settings.red.as_ref().and_then(|red| Adaptive::new(red, rate)).map(Box::new)
+fn adaptive(settings: &QueueSettings, rate: BitRate) -> Option<Box<Thresholds>> {
+    settings.red.as_ref().and_then(|red| Thresholds::new(red, rate)).map(Box::new)
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ mod tests {
     }
 
     fn ecn(at: u64) -> Event {
-        let step = crate::congestion::adaptive_ecn::AdaptiveEcnStep::Growth;
+        let step = crate::congestion::ThresholdStep::Growth;
         let (kmin, kmax) = (units::Bytes(1), units::Bytes(2));
         Event { what: Happening::EcnThresholds { step, kmin, kmax }, ..resumed(at) }
     }

@@ -13,7 +13,7 @@ pub(crate) use drops::DropWatch;
 pub(crate) use log::Events;
 pub(crate) use spans::Spans;
 
-use crate::congestion::adaptive_ecn::AdaptiveEcnStep;
+use crate::congestion::ThresholdStep;
 use crate::egress::WatchdogChange;
 use crate::flow_control::PauseCause;
 use crate::flows::FlowChange;
@@ -88,7 +88,7 @@ pub enum Happening {
     /// The ECN thresholds of a queue moved by a step.
     EcnThresholds {
         /// The reason.
-        step: AdaptiveEcnStep,
+        step: ThresholdStep,
         /// Kmin from now on.
         kmin: Bytes,
         /// Kmax from now on.

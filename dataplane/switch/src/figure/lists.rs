@@ -35,10 +35,11 @@ mod tests {
     use super::*;
     use crate::congestion::Notifiers;
     use crate::congestion::supplement::Settings as Supplement;
-    use crate::congestion::themis::Themis;
+    use crate::congestion::themis::Settings as Themis;
     use crate::figure::{Kind, Reading, Samples, Seen, Unit};
+    use crate::flows::FlowsReport;
     use crate::program::{Lscc, PortSettings};
-    use crate::shard::{FlowsReport, PortInspection};
+    use crate::shard::PortInspection;
     use std::collections::BTreeSet;
     use units::BitRate;
     use wire::ethernet::MacAddress;
@@ -144,17 +145,12 @@ mod tests {
             })
         };
         let of_schemes = [
-            PortSettings { lscc: Some(Lscc::PLAIN), ..plain.clone() },
-            PortSettings {
-                notifiers: Notifiers { themis: Some(Themis::PLAIN), supplement: None },
-                ..plain.clone()
-            },
-            PortSettings {
-                notifiers: Notifiers { themis: None, supplement: Some(Supplement::PLAIN) },
-                ..plain.clone()
-            },
+            Notifiers { lscc: Some(Lscc::PLAIN), ..Default::default() },
+            Notifiers { themis: Some(Themis::PLAIN), ..Default::default() },
+            Notifiers { supplement: Some(Supplement::PLAIN), ..Default::default() },
         ];
-        for settings in &of_schemes {
+        let configured = of_schemes.map(|notifiers| PortSettings { notifiers, ..plain.clone() });
+        for settings in &configured {
             let capacity = settings.flows().unwrap().capacity;
             assert!((list.runs_on)(settings));
             assert_eq!(read(settings, &running), [Some(capacity.into()), Some(7)]);

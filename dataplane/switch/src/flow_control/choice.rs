@@ -95,9 +95,9 @@ impl FlowControl {
         if let Self::PortGrants(it) = self { Some(it) } else { None }
     }
 
-    /// The key that ends it, where it chooses among several queues of a priority for what the port sends.
-    pub fn chooses_queues(&self) -> Option<&'static str> {
-        self.port_grants().filter(|it| it.far_ports > 0).map(|_| "far_ports = 0 in [port.port_grants]")
+    /// Whether it chooses among several queues of a priority for what the port sends.
+    pub fn chooses_queues(&self) -> bool {
+        self.port_grants().is_some_and(|it| it.far_ports > 0)
     }
 
     /// The settings of credits, where they run.

@@ -18,13 +18,13 @@ const TTL: u8 = 64;
 
 /// The way back to a sender, read from a packet of its flow.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WayBack {
+pub(crate) struct ReturnPath {
     tag: Tag,
     destination: MacAddress,
     source_port: u16,
 }
 
-impl WayBack {
+impl ReturnPath {
     /// The way back of the packet in `headers`, which comes from this UDP port. `None` behind two VLAN tags: a CNP
     /// has room for one, so it would not arrive.
     pub fn of(headers: &[u8], source_port: u16) -> Option<Self> {
@@ -44,7 +44,7 @@ impl Flows {
     }
 
     /// Remembers the way back to the sender of a flow.
-    pub fn keep(&mut self, slot: Slot, way: WayBack) {
+    pub fn keep(&mut self, slot: Slot, way: ReturnPath) {
         let cold = self.table.cold_mut(slot);
         (cold.tag, cold.destination, cold.source_port) = (way.tag, way.destination, way.source_port);
     }

@@ -1,8 +1,8 @@
 //! The figures of the flows that a port keeps, once for all of its schemes.
 
+use super::FlowsReport;
 use crate::figure::{FigureList, Metric, Seen, figures, metric, table};
 use crate::program::FlowSettings;
-use crate::shard::FlowsReport;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "flows",

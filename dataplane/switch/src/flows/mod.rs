@@ -28,6 +28,7 @@ pub(crate) mod notifications;
 mod packet;
 mod resolver;
 mod role;
+pub(crate) mod settings;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -43,11 +44,11 @@ use crate::hash::HashKey;
 use crate::program::FlowSettings;
 use core::hint::black_box;
 use packet::Packet;
-use resolver::{Envelope, Resolver, Response, Said};
+use resolver::{Envelope, PsnPosition, Resolver, Response};
 use role::{Kind, Role};
 use serde::{Deserialize, Serialize};
 use table::{FlowTable, Link, Tick};
-use units::{Nanos, PortId, WireBytes};
+use units::{Bytes, Nanos, PortId, WireBytes};
 use wire::roce::{self, Opcode, QueuePair, cm as management};
 
 /// A table of at most this many flows is likely to be in the cache.
@@ -78,6 +79,45 @@ pub(crate) struct Seen {
     pub data: bool,
     /// UDP source port.
     pub source_port: u16,
+}
+
+/// The flows of one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowsReport {
+    /// The number of flows in the table, in both directions.
+    pub known: u32,
+    /// Events of the flow table.
+    pub table: FlowCounters,
+    /// The flows that carry data, with and without a known sender.
+    pub data: DataFlows,
+    /// Events of the search for senders.
+    pub resolver: ResolverCounters,
+}
+
+/// A frame that crosses the port of the long link.
+#[derive(Clone, Copy)]
+pub(crate) struct Crossing<'a> {
+    pub now: Nanos,
+    /// The port through which it came in.
+    pub port: PortId,
+    pub length: WireBytes,
+    /// Whether a rate of the link applies to it, if it goes out.
+    pub limited: bool,
+    pub descriptor: &'a Descriptor,
+}
+
+impl<'a> Crossing<'a> {
+    /// A frame of `length`; the other parameters are its fields.
+    #[inline(always)]
+    pub fn new(now: Nanos, port: PortId, length: Bytes, limited: bool, descriptor: &'a Descriptor) -> Self {
+        Self { now, port, length: WireBytes::of_frame(length), limited, descriptor }
+    }
+
+    /// The origin of the frame, which has these `headers`.
+    #[inline(always)]
+    pub fn origin(&self, headers: &[u8]) -> Origin {
+        Origin::of(self.port, self.descriptor, headers)
+    }
 }
 
 /// The flows of a port, and their senders.
@@ -114,10 +154,11 @@ impl Flows {
         Self { settings, key, table, resolver: Resolver::new(&settings), guesses, next, last: Link::NONE }
     }
 
-    /// Applies new settings. The state stays, unless the table needs another size, ageing or key. It is then
-    /// exchanged with that of `spare`, which was made for these settings and is empty. Returns whether it was: then
-    /// all slots have lost their meaning.
-    pub fn configure(&mut self, settings: FlowSettings, spare: &mut Self) -> bool {
+    /// Takes the settings of `spare`, which was made for them and is empty. The state stays, unless the table needs
+    /// another size, ageing or key. It is then exchanged with that of `spare`. Returns whether it was: then all slots
+    /// have lost their meaning.
+    pub fn configure(&mut self, spare: &mut Self) -> bool {
+        let settings = spare.settings;
         let table = |it: &Self| (it.settings.capacity, it.settings.ageing, it.key);
         let exchanged = table(self) != table(spare);
         if exchanged {
@@ -165,16 +206,9 @@ impl Flows {
     ///
     /// Headers are read where they are needed, and not before: more would have to be kept aside meanwhile.
     #[inline(always)]
-    pub fn see_next(
-        &mut self,
-        now: Nanos,
-        way: Way,
-        (port, length): (PortId, WireBytes),
-        descriptor: &Descriptor,
-        headers: &[u8],
-    ) -> Option<Seen> {
+    pub fn see_next(&mut self, way: Way, frame: Crossing<'_>, headers: &[u8]) -> Option<Seen> {
         let guess = self.next_guess();
-        let packet = packet::ipv4_of(descriptor, headers)?;
+        let packet = packet::ipv4_of(frame.descriptor, headers)?;
         let head = roce::Head::parse(packet)?;
         let (key, bth) = packet::key_of(way, head);
         if !Role::of(bth.opcode()).single {
@@ -195,8 +229,8 @@ impl Flows {
             }
         };
         self.last = Link::to(slot);
-        let digest = Origin::of(port, descriptor, headers).digest();
-        let goes_on = self.table.go_on(slot, digest, now, bth.psn(), counted(way, length));
+        let (digest, bytes) = (frame.origin(headers).digest(), counted(way, frame.length));
+        let goes_on = self.table.go_on(slot, digest, frame.now, bth.psn(), bytes);
         goes_on.then(|| Seen { sighting: Sighting::Of(slot), data: true, source_port: head.source_port() })
     }
 
@@ -217,18 +251,11 @@ impl Flows {
         self.table.find(self.table.hash(&key), &key)
     }
 
-    /// Takes a frame that came in at `port` and crosses the port of the long link: finds or enters its flow, learns
-    /// from it, and counts its data on the way out. Incoming data is not counted: this end notifies none of its
-    /// senders.
+    /// Takes a frame: finds or enters its flow, learns from it, and counts its data on the way out. Incoming data is not
+    /// counted: this end notifies none of its senders.
     #[inline(never)]
-    pub fn see(
-        &mut self,
-        now: Nanos,
-        way: Way,
-        (port, length): (PortId, WireBytes),
-        descriptor: &Descriptor,
-        headers: &[u8],
-    ) -> Seen {
+    pub fn see(&mut self, way: Way, frame: Crossing<'_>, headers: &[u8]) -> Seen {
+        let Crossing { now, port, length, descriptor, .. } = frame;
         let packet = Packet::usual(way, port, descriptor, headers)
             .or_else(|| Packet::find(way, port, descriptor, headers));
         let Some(packet) = packet else {
@@ -282,16 +309,17 @@ impl Flows {
         let (slot, new) =
             table.find_or_insert(hash, &packet.key, now, |table, slot| resolver.release(table, slot, now));
         let before = table.hot(slot).last_seen;
-        let said = match kind {
-            Kind::Request => Said::Request(packet.bth.psn()),
-            Kind::Response => role::answered(packet).map_or(Said::Unnumbered, |(psn, acknowledged)| {
-                Said::Response(Response { now, psn, acknowledged, before })
-            }),
-            Kind::Unacknowledged | Kind::Other => Said::Unnumbered,
+        let position = match kind {
+            Kind::Request => PsnPosition::Request(packet.bth.psn()),
+            Kind::Response => role::answered(packet)
+                .map_or(PsnPosition::Unnumbered, |(psn, acknowledged)| {
+                    PsnPosition::Response(Response { now, psn, acknowledged, before })
+                }),
+            Kind::Unacknowledged | Kind::Other => PsnPosition::Unnumbered,
         };
         let known = table.cold(slot).origin();
         if known != Some(packet.origin) {
-            if known.is_some() && !resolver.follows(table, slot, now, said) {
+            if known.is_some() && !resolver.follows(table, slot, now, position) {
                 resolver.pass_over(table, slot, now);
                 return Sighting::Stranger;
             }
@@ -301,13 +329,13 @@ impl Flows {
             resolver::pin(table, slot, packet.origin);
         }
         table.hot_mut(slot).last_seen = Tick::of(now);
-        if new || matches!(said, Said::Request(_)) {
+        if new || matches!(position, PsnPosition::Request(_)) {
             table.cold_mut(slot).source_port = packet.source_port;
         }
-        match said {
-            Said::Request(psn) => resolver.request(table, slot, now, psn, role::psns(packet)),
-            Said::Response(response) => resolver.response(table, slot, response),
-            Said::Unnumbered => {}
+        match position {
+            PsnPosition::Request(psn) => resolver.request(table, slot, now, psn, role::psns(packet)),
+            PsnPosition::Response(response) => resolver.response(table, slot, response),
+            PsnPosition::Unnumbered => {}
         }
         if data {
             resolver.carries_data(table, slot);
@@ -372,29 +400,20 @@ impl Flows {
         self.table.cold(slot)
     }
 
-    /// The number of half-flows in the table.
-    pub fn len(&self) -> u32 {
-        self.table.len()
-    }
-
     /// Gives what has become known of senders since the last call to `take`, and returns the number of changes that found
     /// no room. Nothing is kept before the first call.
     pub fn take_changes(&mut self, take: impl FnMut(FlowChange)) -> u64 {
         self.resolver.take_changes(take)
     }
 
-    /// Half-flows that carry data, by whether their sender's queue pair is known.
-    pub fn data(&self) -> DataFlows {
-        self.resolver.data
-    }
-
-    /// Events of the flow table so far.
-    pub fn flow_counters(&self) -> FlowCounters {
-        self.table.counters()
-    }
-
-    /// Events of the search for senders' queue pairs.
-    pub fn resolver_counters(&self) -> ResolverCounters {
-        self.resolver.counters
+    /// The number of flows, and what has become of them so far.
+    pub fn report(&self) -> FlowsReport {
+        let Self { table, resolver, .. } = self;
+        FlowsReport {
+            known: table.len(),
+            table: table.counters(),
+            data: resolver.data,
+            resolver: resolver.counters,
+        }
     }
 }

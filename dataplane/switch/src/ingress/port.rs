@@ -79,6 +79,7 @@ impl IngressPort {
             pauses: PauseSender::new(settings.pfc.pause, settings.rate),
             lossless,
             advertiser: settings
+                .notifiers
                 .lscc
                 .as_ref()
                 .map(|lscc| RateAdvertiser::at_rest(id, lscc, program.settings().seed)),
@@ -135,7 +136,7 @@ impl IngressPort {
     fn configure_advertiser(&mut self, settings: &PortSettings, seed: u64, ledger: &Ledger) -> bool {
         let departed = settings.lossless().iter().map(|priority| ledger.sent_from(self.id, priority));
         let departed: Volume = departed.sum();
-        match (&settings.lscc, &mut self.advertiser) {
+        match (&settings.notifiers.lscc, &mut self.advertiser) {
             (Some(lscc), Some(advertiser)) if settings.lossless() == self.lossless => {
                 advertiser.configure(lscc, departed);
                 false

@@ -5,10 +5,7 @@
 
 mod classification;
 mod error;
-mod flows;
 mod forwarding;
-mod lscc;
-mod notifier;
 mod orientation;
 mod port;
 mod remap;
@@ -16,19 +13,20 @@ mod settings;
 mod validate;
 mod watchdog;
 
+pub use crate::congestion::lscc::settings::{Feedback, Lscc, RateCalculation, RateLimiting};
+pub use crate::congestion::notifier::{Notifier, NotifierError};
+pub use crate::congestion::red::settings::{MarkAt, Red};
 pub use crate::flow_control::bifrost::settings::{Bifrost, BifrostError, BufferTerms, VirtualIncoming};
 pub use crate::flow_control::{FlowControl, FlowControlError};
+pub use crate::flows::settings::FlowSettings;
 pub use classification::{Classification, Trust};
-pub use error::{NotLive, ProgramError};
-pub use flows::FlowSettings;
+pub use error::{GroupError, NotLive, PortError, ProgramError, QueueError};
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
-pub use lscc::{Feedback, Lscc, RateCalculation, RateLimiting};
-pub use notifier::{Notifier, NotifierError};
 pub use orientation::{Orientation, Remap};
 pub(crate) use port::longest_quantum;
 pub use port::{
-    AdaptiveEcn, DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PfcSettings,
-    PortSettings, QueueSettings, RateLimit, Red, Scheduling, Threshold,
+    DynamicThreshold, GroupSettings, LosslessGroup, LossyQueue, PfcSettings, PortSettings, QueueSettings,
+    RateLimit, Scheduling, Threshold,
 };
 pub use remap::RemapError;
 pub use settings::{BufferSettings, Packing, Settings};
@@ -194,6 +192,7 @@ impl Program {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::Notifiers;
     use units::{BitRate, Bytes, WireBytes};
     use wire::ethernet::MacAddress;
 
@@ -228,7 +227,8 @@ mod tests {
         let mut lscc = Lscc::PLAIN;
         (lscc.calculation.reference, lscc.calculation.most) = (WireBytes(1), RATE);
         (lscc.limiting.reference, lscc.limiting.long_flow) = (WireBytes(1), WireBytes(1_000_000));
-        let mut with_lscc = PortSettings { lscc: Some(lscc.clone()), ..port() };
+        let mut with_lscc =
+            PortSettings { notifiers: Notifiers { lscc: Some(lscc), ..Default::default() }, ..port() };
         with_lscc.groups[3] = GroupSettings::Lossless(LosslessGroup {
             reserved: Bytes::ZERO,
             xoff: Threshold::Static(Bytes(1_600)),

@@ -1,6 +1,6 @@
 //! The settings of one port.
 
-use super::{Bifrost, Classification, FlowControl, FlowSettings, Lscc, Orientation, Remap, Watchdog};
+use super::{Bifrost, Classification, FlowControl, FlowSettings, Orientation, Red, Remap, Watchdog};
 use crate::congestion::{Notifiers, SlowQueues};
 use crate::frame::ControlFrame;
 use crate::link_agent::LinkAgent;
@@ -48,9 +48,7 @@ pub struct PortSettings {
     pub pfc: PfcSettings,
     /// The scheme that keeps the upstream from overflowing the port.
     pub flow_control: FlowControl,
-    /// LSCC with the other end of a long link.
-    pub lscc: Option<Lscc>,
-    /// The schemes that notify the senders of marked packets.
+    /// The schemes that notify senders.
     pub notifiers: Notifiers,
     /// The queues in which a scheme of another port slows flows down.
     pub slow: Option<SlowQueues>,
@@ -111,7 +109,6 @@ impl PortSettings {
             rate_limit: None,
             pfc: PfcSettings { pause: PauseQuanta::MAX, obey, obey_global_pause: false },
             flow_control: FlowControl::Pfc,
-            lscc: None,
             notifiers: Notifiers::default(),
             slow: None,
             watchdog: None,
@@ -128,8 +125,7 @@ impl PortSettings {
 
     /// The flows that the port must keep for its schemes; `None` if no scheme notifies senders.
     pub fn flows(&self) -> Option<FlowSettings> {
-        let lscc = self.lscc.as_ref().map(|it| it.flows(self.rate));
-        lscc.into_iter().chain(self.notifiers.flows(self.rate)).reduce(FlowSettings::joined)
+        self.notifiers.flows(self.rate)
     }
 
     /// The queues that belong to one of `priorities`.
@@ -298,50 +294,6 @@ pub struct RateLimit {
     /// Bytes by which it may exceed that rate after idling, in wire bytes. A frame is never cut: the last one of a
     /// burst may reach beyond.
     pub burst: Bytes,
-}
-
-/// Random early detection that marks and never drops (RFC 3168; DCQCN, section 3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Red {
-    /// The length up to which nothing is marked.
-    pub kmin: Bytes,
-    /// The length above which everything is marked.
-    pub kmax: Bytes,
-    /// Probability of a mark at `kmax`, 0 to 1.
-    pub pmax: f64,
-    /// The time at which the length of the queue decides.
-    pub mark_at: MarkAt,
-    /// How far the thresholds fall below these; fixed without it.
-    pub adaptive: Option<AdaptiveEcn>,
-}
-
-/// Thresholds that move with the traffic, between those below and those of [`Red`], with which they begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AdaptiveEcn {
-    /// The lowest Kmin.
-    pub kmin: Bytes,
-    /// The lowest Kmax.
-    pub kmax: Bytes,
-    /// The least time between two steps.
-    pub interval: Interval,
-    /// The ports that must feed a queue to count as incast.
-    pub incast: u32,
-}
-
-impl AdaptiveEcn {
-    /// Valid intervals.
-    pub const INTERVALS: core::ops::RangeInclusive<Interval> =
-        Interval::from_micros(10)..=Interval::from_secs(1);
-}
-
-/// The instant whose queue length decides about a mark.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MarkAt {
-    /// The length behind the frame as it leaves: the most recent one.
-    #[default]
-    Dequeue,
-    /// The length that the frame finds.
-    Enqueue,
 }
 
 /// Egress admission of lossy frames (`egress_lossy_profile`).

@@ -6,9 +6,7 @@ use units::Priority;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "each message names its fields")]
 pub enum RemapError {
-    #[error(
-        "remap needs the orientation of the port; add orientation = \"uplink\", \"downlink\" or \"crosslink\""
-    )]
+    #[error("remap needs the orientation of the port")]
     Unoriented,
     #[error("a bridge floods frames in their own priority, so remap does not hold there; use routes")]
     Bridge,
@@ -19,15 +17,15 @@ pub enum RemapError {
     )]
     Ring { priority: Priority },
     #[error(
-        "frames without a code point have priority {priority}, and the next switch cannot tell that they are remapped; choose another classify.default, or do not remap {priority}"
+        "frames without a code point have priority {priority}, and the next switch cannot tell that they are remapped"
     )]
     Default { priority: Priority },
     #[error(
-        "no {field} stands for priority {priority}, so the next switch cannot tell that frames are remapped to it; add one to classify.{key}"
+        "no {field} stands for priority {priority}, so the next switch cannot tell that frames are remapped to it"
     )]
-    NoCode { priority: Priority, field: &'static str, key: &'static str },
+    NoCode { priority: Priority, field: &'static str },
     #[error(
-        "frames bounce to port {other}, which classifies otherwise, so its neighbour could take them for another priority; give both ports the same classify"
+        "frames bounce to port {other}, which classifies otherwise, so its neighbour could take them for another priority"
     )]
     Classification { other: String },
     #[error(

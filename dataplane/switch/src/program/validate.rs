@@ -1,15 +1,14 @@
 //! The checks of [`super::Program::new`]: structure and order. Physics (such as headroom for the distance) is
 //! checked in the configuration, where distances are known.
 
-mod lscc;
 mod remap;
 
 use super::{
-    AdaptiveEcn, BufferSettings, LosslessGroup, PortSettings, ProgramError, QueueSettings, Red, Scheduling,
-    Settings, Threshold, Watchdog,
+    BufferSettings, GroupError, LosslessGroup, PortError, PortSettings, ProgramError, QueueError,
+    QueueSettings, Scheduling, Settings, Threshold, Watchdog,
 };
-use crate::congestion;
-use crate::flow_control::relay;
+use crate::congestion::{self, NotifiersError, lscc};
+use crate::flow_control::{FlowControlError, relay};
 use crate::link_agent::LinkAgent;
 use crate::link_delay::LinkDelay;
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
@@ -27,17 +26,17 @@ pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
         }
         validate_port(port, &settings.buffer)?;
     }
+    let of_port = |port: &str, error| ProgramError::Port { port: port.into(), error };
     let relays: Vec<_> = settings.ports.iter().map(|port| port.flow_control.relay().copied()).collect();
-    relay::settings::validate_together(&relays).map_err(|(port, error)| ProgramError::FlowControl {
-        port: settings.ports[port.index()].name.clone(),
-        error: error.into(),
+    relay::settings::validate_together(&relays).map_err(|(port, error)| {
+        let error: FlowControlError = error.into();
+        of_port(&settings.ports[port.index()].name, error.into())
     })?;
     settings.forwarding.validate(&settings.ports)?;
     remap::validate(settings)?;
     let notifiers = settings.ports.iter().map(|port| (&*port.name, &port.notifiers));
-    congestion::validate_together(notifiers)
-        .map_err(|(port, error)| ProgramError::Notifiers { port: port.into(), error })?;
-    lscc::validate_together(settings)
+    congestion::validate_together(notifiers).map_err(|(port, error)| of_port(port, error.into()))?;
+    Ok(lscc::validate_together(settings)?)
 }
 
 fn validate_buffer(buffer: &BufferSettings) -> Result<(), ProgramError> {
@@ -49,147 +48,109 @@ fn validate_buffer(buffer: &BufferSettings) -> Result<(), ProgramError> {
 }
 
 fn validate_port(port: &PortSettings, buffer: &BufferSettings) -> Result<(), ProgramError> {
-    let name = || port.name.clone();
-    let (least, most) = (Bytes(64), PortSettings::LARGEST_FRAME);
-    if port.max_frame < least || port.max_frame > most {
-        return Err(ProgramError::MaxFrame { port: name(), given: port.max_frame, least, most });
+    let of_port = |error| ProgramError::Port { port: port.name.clone(), error };
+    let of_group = |priority, error| ProgramError::Group { port: port.name.clone(), priority, error };
+    let of_queue = |priority, error| ProgramError::Queue { port: port.name.clone(), priority, error };
+    validate_link(port).map_err(of_port)?;
+    if let Some(priority) = port.pfc.obey.difference(port.lossless()).highest() {
+        return Err(of_group(priority, GroupError::ObeysLossy));
+    }
+    validate_schemes(port).map_err(of_port)?;
+    for priority in Priority::all() {
+        if let Some(group) = port.groups[priority.index()].lossless() {
+            validate_group(group, buffer).map_err(|error| of_group(priority, error))?;
+        }
+    }
+    validate_first_queues(port).map_err(of_port)?;
+    let mut queues = port.queues.iter();
+    queues.try_for_each(|it| validate_queue(it).map_err(|error| of_queue(it.priority, error)))
+}
+
+fn validate_link(port: &PortSettings) -> Result<(), PortError> {
+    let (given, least, most) = (port.max_frame, Bytes(64), PortSettings::LARGEST_FRAME);
+    if given < least || given > most {
+        return Err(PortError::MaxFrame { given, least, most });
     }
     if port.mac.is_multicast() {
-        return Err(ProgramError::GroupAddress { port: name() });
+        return Err(PortError::GroupAddress);
     }
-    let tells = port.int || port.lscc.as_ref().is_some_and(|lscc| lscc.limiting.direct_int.is_some());
+    let tells = port.int || port.notifiers.lscc.is_some_and(|lscc| lscc.limiting.direct_int.is_some());
     if tells && LinkRate::of(port.rate).is_none() {
-        return Err(ProgramError::TelemetryRate { port: name(), rate: port.rate });
+        return Err(PortError::TelemetryRate { rate: port.rate });
     }
-    if port.pfc.pause == PauseQuanta::ZERO {
-        return Err(ProgramError::ZeroPause { port: name() });
-    }
-    if let Some(priority) = port.pfc.obey.difference(port.lossless()).highest() {
-        return Err(ProgramError::ObeysLossy { port: name(), priority });
-    }
-    let valid = port.flow_control.validate(port.rate, port.max_frame, port.lossless());
-    valid.map_err(|error| ProgramError::FlowControl { port: name(), error })?;
-    if let Some(settings) = &port.lscc {
-        lscc::validate(port, settings)?;
-    }
-    let slow = port.slow.map_or(Ok(()), |slow| slow.validate(port));
-    let valid = port.notifiers.validate(port.lossless(), port.lscc.is_some());
-    valid.and(slow.map_err(Into::into)).map_err(|error| ProgramError::Notifiers { port: name(), error })?;
+    if port.pfc.pause == PauseQuanta::ZERO { Err(PortError::ZeroPause) } else { Ok(()) }
+}
+
+fn validate_schemes(port: &PortSettings) -> Result<(), PortError> {
+    port.flow_control.validate(port.rate, port.max_frame, port.lossless())?;
+    port.notifiers.validate(port.rate, port.lossless())?;
+    port.slow.map_or(Ok(()), |slow| slow.validate(port)).map_err(NotifiersError::from)?;
     if let Some(watchdog) = &port.watchdog {
-        validate_watchdog(port, watchdog)?;
+        validate_watchdog(watchdog)?;
     }
     if let Some(given) = port.link_delay.and_then(|it| it.interval)
         && !LinkDelay::INTERVALS.contains(&given)
     {
         let (least, most) = (*LinkDelay::INTERVALS.start(), *LinkDelay::INTERVALS.end());
-        return Err(ProgramError::LinkDelayInterval { port: name(), given, least, most });
+        return Err(PortError::LinkDelayInterval { given, least, most });
     }
     if let Some(agent) = &port.link_agent {
         let (interval, hold) = (agent.interval, agent.hold);
         if !LinkAgent::INTERVALS.contains(&interval) || !LinkAgent::HOLDS.contains(&hold) {
-            return Err(ProgramError::LinkAgentTimes { port: name(), interval, hold });
+            return Err(PortError::LinkAgentTimes { interval, hold });
         }
     }
-    for priority in Priority::all() {
-        if let Some(group) = port.groups[priority.index()].lossless() {
-            validate_group(port, priority, group, buffer)?;
-        }
-    }
-    validate_queues(port)
+    Ok(())
 }
 
-fn validate_watchdog(port: &PortSettings, watchdog: &Watchdog) -> Result<(), ProgramError> {
+fn validate_watchdog(watchdog: &Watchdog) -> Result<(), PortError> {
     let times = [
         ("detection", watchdog.detection, Watchdog::DETECTION),
         ("restoration", watchdog.restoration, Watchdog::RESTORATION),
     ];
-    for (what, given, range) in times {
-        if !range.contains(&given) {
-            let (least, most) = (*range.start(), *range.end());
-            return Err(ProgramError::WatchdogTime { port: port.name.clone(), what, given, least, most });
+    match times.into_iter().find(|(_, given, range)| !range.contains(given)) {
+        Some((what, given, range)) => {
+            Err(PortError::WatchdogTime { what, given, least: *range.start(), most: *range.end() })
         }
+        None => Ok(()),
     }
-    Ok(())
 }
 
-fn validate_group(
-    port: &PortSettings,
-    priority: Priority,
-    group: &LosslessGroup,
-    buffer: &BufferSettings,
-) -> Result<(), ProgramError> {
-    let name = || port.name.clone();
+fn validate_group(group: &LosslessGroup, buffer: &BufferSettings) -> Result<(), GroupError> {
+    let LosslessGroup { reserved, xon, headroom, .. } = *group;
     if let Threshold::Static(xoff) = group.xoff {
-        let LosslessGroup { reserved, xon, .. } = *group;
         if xoff <= reserved {
-            return Err(ProgramError::XoffWithinReserved { port: name(), priority, xoff, reserved });
+            return Err(GroupError::XoffWithinReserved { xoff, reserved });
         }
         if xon > xoff {
-            return Err(ProgramError::XonAboveXoff { port: name(), priority, xon, xoff });
+            return Err(GroupError::XonAboveXoff { xon, xoff });
         }
         if xoff - reserved > buffer.shared {
-            return Err(ProgramError::XoffAbovePool { port: name(), priority, xoff, shared: buffer.shared });
+            return Err(GroupError::XoffAbovePool { xoff, shared: buffer.shared });
         }
     }
-    if group.headroom > buffer.headroom {
-        let (headroom, pool) = (group.headroom, buffer.headroom);
-        return Err(ProgramError::HeadroomAbovePool { port: name(), priority, headroom, pool });
-    }
-    Ok(())
+    let pool = buffer.headroom;
+    if headroom > pool { Err(GroupError::HeadroomAbovePool { headroom, pool }) } else { Ok(()) }
 }
 
-fn validate_queues(port: &PortSettings) -> Result<(), ProgramError> {
+fn validate_first_queues(port: &PortSettings) -> Result<(), PortError> {
     let (count, least, most) = (port.queues.len(), Priority::COUNT, QueueSet::CAPACITY);
     if count < least || count > most {
-        return Err(ProgramError::QueueCount { port: port.name.clone(), count, least, most });
+        return Err(PortError::QueueCount { count, least, most });
     }
-    for (expected, &QueueSettings { priority, .. }) in Priority::all().zip(&port.queues) {
-        if priority != expected {
-            let (port, queue) = (port.name.clone(), QueueId::from(expected));
-            return Err(ProgramError::FirstQueues { port, queue, priority });
+    match Priority::all().zip(&port.queues).find(|(expected, queue)| queue.priority != *expected) {
+        Some((expected, &QueueSettings { priority, .. })) => {
+            Err(PortError::FirstQueues { queue: QueueId::from(expected), priority })
         }
+        None => Ok(()),
     }
-    port.queues.iter().try_for_each(|queue| validate_queue(port, queue))
 }
 
-fn validate_queue(port: &PortSettings, queue: &QueueSettings) -> Result<(), ProgramError> {
-    let (name, priority) = (|| port.name.clone(), queue.priority);
+fn validate_queue(queue: &QueueSettings) -> Result<(), QueueError> {
     if queue.scheduling == Scheduling::Weighted(0) {
-        return Err(ProgramError::ZeroWeight { port: name(), priority });
+        return Err(QueueError::ZeroWeight);
     }
-    if let Some(red) = &queue.red {
-        if red.kmin >= red.kmax {
-            return Err(ProgramError::RedOrder { port: name(), priority, kmin: red.kmin, kmax: red.kmax });
-        }
-        if !(red.pmax > 0.0 && red.pmax <= 1.0) {
-            return Err(ProgramError::RedProbability { port: name(), priority, pmax: red.pmax });
-        }
-        if let Some(adaptive) = &red.adaptive {
-            validate_adaptive_ecn(name(), priority, red, adaptive)?;
-        }
-    }
-    Ok(())
-}
-
-fn validate_adaptive_ecn(
-    port: String,
-    priority: Priority,
-    red: &Red,
-    adaptive: &AdaptiveEcn,
-) -> Result<(), ProgramError> {
-    let (Red { kmin, kmax, .. }, AdaptiveEcn { kmin: least_kmin, kmax: least_kmax, .. }) = (*red, *adaptive);
-    if least_kmin >= least_kmax || least_kmin > kmin || least_kmax > kmax {
-        return Err(ProgramError::AdaptiveEcnOrder { port, priority, kmin, kmax, least_kmin, least_kmax });
-    }
-    let (given, range) = (adaptive.interval, AdaptiveEcn::INTERVALS);
-    if !range.contains(&given) {
-        let (least, most) = (*range.start(), *range.end());
-        return Err(ProgramError::AdaptiveEcnInterval { port, priority, given, least, most });
-    }
-    if adaptive.incast < 2 {
-        return Err(ProgramError::AdaptiveEcnIncast { port, priority, incast: adaptive.incast });
-    }
-    Ok(())
+    Ok(queue.red.map_or(Ok(()), |red| red.validate())?)
 }
 
 #[cfg(test)]

@@ -2,13 +2,11 @@
 
 use super::Shard;
 use crate::admission::{Pool, Pools};
-use crate::congestion::NotifiersReport;
-use crate::congestion::adaptive_ecn::AdaptiveEcnReport;
-use crate::congestion::lscc::{FeedbackCounters, LimiterCounters, RateAdvertiser, RateCounters};
-use crate::congestion::senders::Senders;
+use crate::congestion::lscc::RateAdvertiser;
+use crate::congestion::{NotifiersReport, ThresholdsReport};
 use crate::egress::{PausesReceived, Queue, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::{PauseCause, PausesSent, SchemeReport};
-use crate::flows::{DataFlows, FlowCounters, ResolverCounters};
+use crate::flows::FlowsReport;
 use crate::forwarding::{BounceCounters, BridgeCounters};
 use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
@@ -19,7 +17,7 @@ use crate::link_delay::LinkDelayReport;
 use crate::program::ForwardingSettings;
 use crate::reason::PerReason;
 use crate::watermark::Watermark;
-use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
+use units::{Bytes, Interval, Nanos, PortId, Priority, PrioritySet};
 
 /// One priority group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,38 +92,6 @@ pub struct PoolReport {
     pub egress_lossy: PoolLevel,
 }
 
-/// LSCC on one port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LsccReport {
-    /// The rates that it advertised to the other end.
-    pub rates: RateCounters,
-    /// The feedback messages that came in.
-    pub feedback: FeedbackCounters,
-    /// The rate that the other end advertised last; `None` once it has lapsed.
-    pub received_rate: Option<BitRate>,
-    /// The number of times a limit lapsed because messages failed to come.
-    pub lapsed: u64,
-    /// The length of the pseudo-queue, as of the last frame or interval.
-    pub pseudo_queue: WireBytes,
-    /// The greatest length of the pseudo-queue.
-    pub longest_pseudo_queue: WireBytes,
-    /// The counters of the rate limiting module.
-    pub limiter: LimiterCounters,
-}
-
-/// The flows of one port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowsReport {
-    /// The number of flows in the table, in both directions.
-    pub known: u32,
-    /// Events of the flow table.
-    pub table: FlowCounters,
-    /// The flows that carry data, with and without a known sender.
-    pub data: DataFlows,
-    /// Events of the search for senders.
-    pub resolver: ResolverCounters,
-}
-
 /// The whole state of one port, as plain data that can leave the shard's core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortInspection {
@@ -151,17 +117,15 @@ pub struct PortInspection {
     pub link_delay: Option<LinkDelayReport>,
     /// Its link agent, where it has one.
     pub link_agent: Option<LinkAgentReport>,
-    /// LSCC, where it runs.
-    pub lscc: Option<LsccReport>,
     /// Lateness of LSCC intervals, where LSCC runs.
     pub lscc_lateness: Option<DelayHistogram>,
     /// ECN thresholds that move: the sums of all changes, and the lowest thresholds in force; `None` where none moves.
-    pub adaptive_ecn: Option<AdaptiveEcnReport>,
+    pub adaptive_ecn: Option<ThresholdsReport>,
     /// Frames that came in and bounced; `None` where nothing is remapped.
     pub bounces: Option<BounceCounters>,
     /// Frames that came in with headers that are hidden.
     pub hidden: HiddenCounters,
-    /// The schemes that notify the senders of marked packets.
+    /// The schemes that notify senders.
     pub notifiers: NotifiersReport,
     /// Changes that its stations made to entries of others in the bridge; `None` where the switch is no bridge.
     pub bridge: Option<BridgeCounters>,
@@ -194,9 +158,8 @@ impl<F: Frame> Shard<F> {
         into.flow_control = self.flow_control(port);
         into.flows = self.flows(port);
         into.link_delay = self.link_delay(port);
-        into.lscc = self.lscc(port);
         into.lscc_lateness = self.lscc_lateness(port).cloned();
-        into.adaptive_ecn = egress.adapting.iter().filter_map(adaptive).reduce(AdaptiveEcnReport::and);
+        into.adaptive_ecn = egress.adapting.iter().filter_map(adaptive).reduce(ThresholdsReport::and);
         into.bounces = self.program.bounces(port).map(|_| ingress.bounces);
         into.hidden = ingress.hidden;
         into.notifiers = self.notifiers(port);
@@ -247,29 +210,7 @@ impl<F: Frame> Shard<F> {
 
     /// The flows of `port`; `None` where no scheme notifies their senders.
     pub fn flows(&self, port: PortId) -> Option<FlowsReport> {
-        let Senders { flows, .. } = self.fabric.senders[port.index()].as_deref()?;
-        Some(FlowsReport {
-            known: flows.len(),
-            table: flows.flow_counters(),
-            data: flows.data(),
-            resolver: flows.resolver_counters(),
-        })
-    }
-
-    /// LSCC on `port`; `None` where it does not run.
-    pub fn lscc(&self, port: PortId) -> Option<LsccReport> {
-        let limiter = self.fabric.senders[port.index()].as_ref()?.limiter.as_ref()?;
-        let advertiser = self.fabric.ingress[port.index()].advertiser.as_ref()?;
-        let (pseudo_queue, longest_pseudo_queue) = limiter.pseudo_queue();
-        Some(LsccReport {
-            rates: *advertiser.counters(),
-            feedback: *limiter.advertised().counters(),
-            received_rate: limiter.advertised().last_rate(),
-            lapsed: limiter.advertised().lapsed(),
-            pseudo_queue,
-            longest_pseudo_queue,
-            limiter: *limiter.counters(),
-        })
+        self.fabric.senders[port.index()].as_ref().map(|it| it.flows.report())
     }
 
     /// Lateness of LSCC intervals on `port`; `None` where LSCC does not run.
@@ -277,9 +218,11 @@ impl<F: Frame> Shard<F> {
         self.fabric.ingress[port.index()].advertiser.as_ref().map(RateAdvertiser::lateness)
     }
 
-    /// The counters of the schemes of `port` that notify the senders of marked packets.
+    /// The counters of the schemes of `port` that notify senders.
     pub fn notifiers(&self, port: PortId) -> NotifiersReport {
-        self.fabric.senders[port.index()].as_ref().map_or_else(Default::default, |it| it.notifiers())
+        let advertiser = self.fabric.ingress[port.index()].advertiser.as_ref();
+        let senders = self.fabric.senders[port.index()].as_ref();
+        senders.map(|it| it.report(advertiser)).unwrap_or_default()
     }
 
     /// Control frames that the switch sent through `port`.

@@ -12,9 +12,7 @@ mod successor;
 pub use successor::Successor;
 
 pub use fabric::Handoff;
-pub use inspect::{
-    FlowsReport, GroupReport, LsccReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport,
-};
+pub use inspect::{GroupReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport};
 
 use crate::forwarding::{Bridge, Forwarding};
 use crate::frame::{Frame, Links, Transmitter};

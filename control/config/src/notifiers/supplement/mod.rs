@@ -1,6 +1,7 @@
 //! Supplemental CNPs on a port, and thinning of CNPs: their keys, and what builds their settings.
 
-use switch::congestion::supplement::Settings as Supplement;
+use switch::congestion::supplement::{Settings as Supplement, SupplementError};
+use switch::program::NotifierError;
 use units::{Bytes, Interval};
 
 use crate::keys::long_haul::{CnpDecl, SPANS};
@@ -58,5 +59,17 @@ pub(crate) fn in_force(settings: &Supplement) -> SupplementDecl {
         round_trip: at(settings.notifier.round_trip),
         cnp: CnpDecl::in_force(settings.notifier.cnp_dscp, settings.notifier.cnp_priority),
         place: Place::default(),
+    }
+}
+
+/// The key at fault, if it is a single one.
+pub(crate) const fn keys_at_fault(error: &SupplementError) -> &'static [&'static str] {
+    match error {
+        SupplementError::Idle => &[],
+        SupplementError::IncreaseTimer { .. } => &["increase_timer"],
+        SupplementError::MarkLasts { .. } => &["mark_lasts"],
+        SupplementError::Thinning { .. } => &["thinning"],
+        SupplementError::Notifier(NotifierError::Flows { .. }) => &["flows"],
+        SupplementError::Notifier(NotifierError::Ageing) => &["ageing"],
     }
 }

@@ -3,7 +3,7 @@
 pub(crate) mod keys;
 
 use keys::ThemisDecl;
-use switch::congestion::themis::{Slowing, Themis, ThemisError};
+use switch::congestion::themis::{Settings as Themis, Slowing, ThemisError};
 use switch::program::{NotifierError, PortSettings};
 use units::BitRate;
 
@@ -74,7 +74,21 @@ pub(crate) const fn keys_at_fault(error: &ThemisError) -> &'static [&'static str
         ThemisError::Notifier(NotifierError::Ageing) => &["ageing"],
         ThemisError::WithoutLossless
         | ThemisError::SecondPort { .. }
-        | ThemisError::QueuesChosen { .. }
+        | ThemisError::QueuesChosen
         | ThemisError::SlowQueue { .. } => &["slow_rate"],
+    }
+}
+
+/// The keys to write instead.
+pub(crate) fn remedy(error: &ThemisError) -> String {
+    match error {
+        ThemisError::Idle => "set cnp_interval or slow_rate, or remove the table".to_owned(),
+        ThemisError::Hold => "set slow_rate = \"none\" to slow none down on purpose".to_owned(),
+        ThemisError::Limit => "expected slow_limit above 0".to_owned(),
+        ThemisError::SecondPort { .. } => "set slow_rate = \"none\" on one of them".to_owned(),
+        ThemisError::QueuesChosen => {
+            format!("set {}, or slow_rate = \"none\" in THEMIS", flow_control::CHOOSES_NO_QUEUES)
+        }
+        _ => String::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! The figures of ECN thresholds that move.
 
-use super::AdaptiveEcnReport;
+use super::ThresholdsReport;
 use crate::figure::{FigureList, Seen, SeriesKind, Table, figures};
 
 pub(crate) static FIGURES: FigureList = FigureList {
@@ -32,6 +32,6 @@ pub(crate) static FIGURES: FigureList = FigureList {
     ..FigureList::EMPTY
 };
 
-fn report(seen: Seen<'_>) -> Option<&AdaptiveEcnReport> {
+fn report(seen: Seen<'_>) -> Option<&ThresholdsReport> {
     seen.look.adaptive_ecn.as_ref()
 }

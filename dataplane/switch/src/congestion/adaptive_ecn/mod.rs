@@ -10,10 +10,13 @@
 //! bounds that leave no room give what fixed thresholds give, to the byte.
 
 pub(crate) mod figures;
+mod settings;
+
+pub use settings::{AdaptiveEcnError, Settings};
 
 use super::red::Red;
 use crate::named::named;
-use crate::program::{self, AdaptiveEcn as Settings};
+use crate::program;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
 
@@ -24,7 +27,7 @@ const BUSY_PERCENT: u128 = 95;
 
 /// The changes of the thresholds of one queue, by their reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AdaptiveEcnReport {
+pub struct ThresholdsReport {
     /// Steps up: frames were marked, and the link was not busy.
     pub raised: u64,
     /// Steps down: at least [`Settings::incast`] ports fed a queue above Kmin.
@@ -40,7 +43,7 @@ pub struct AdaptiveEcnReport {
 named! {
     /// The reason for a step of the thresholds.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    AdaptiveEcnStep {
+    ThresholdStep {
         /// Up: frames were marked, and the link was not busy.
         Underused = "underused",
         /// Down: many ports fed the queue.
@@ -50,13 +53,13 @@ named! {
     }
 }
 
-impl AdaptiveEcnReport {
+impl ThresholdsReport {
     /// The reason for the last step since `before`; `None` if there was none.
-    pub(crate) fn step_since(&self, before: &Self) -> Option<AdaptiveEcnStep> {
+    pub(crate) fn step_since(&self, before: &Self) -> Option<ThresholdStep> {
         let steps = [
-            (self.raised > before.raised, AdaptiveEcnStep::Underused),
-            (self.lowered_by_incast > before.lowered_by_incast, AdaptiveEcnStep::Incast),
-            (self.lowered_by_growth > before.lowered_by_growth, AdaptiveEcnStep::Growth),
+            (self.raised > before.raised, ThresholdStep::Underused),
+            (self.lowered_by_incast > before.lowered_by_incast, ThresholdStep::Incast),
+            (self.lowered_by_growth > before.lowered_by_growth, ThresholdStep::Growth),
         ];
         steps.into_iter().find_map(|(grew, step)| grew.then_some(step))
     }
@@ -76,7 +79,7 @@ impl AdaptiveEcnReport {
 
 /// The figures that a look sees. All but `queue` and `inputs` are totals.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct QueueSample {
     /// Bytes in the queue.
     pub queue: u64,
     /// Bytes that the link has carried.
@@ -89,22 +92,22 @@ pub(crate) struct Seen {
 
 /// The thresholds of one queue.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Adaptive {
+pub(crate) struct Thresholds {
     settings: Settings,
     red: program::Red,
     rate: BitRate,
     /// Steps above the lowest thresholds.
     level: u64,
     at: Nanos,
-    before: Seen,
-    report: AdaptiveEcnReport,
+    before: QueueSample,
+    report: ThresholdsReport,
 }
 
-impl Adaptive {
+impl Thresholds {
     /// The thresholds of `red` to begin with, which are the highest; `None` if they are fixed.
     pub fn new(red: &program::Red, rate: BitRate) -> Option<Self> {
-        let report = AdaptiveEcnReport { kmin: red.kmin, kmax: red.kmax, ..Default::default() };
-        let (at, before) = (Nanos::ZERO, Seen::default());
+        let report = ThresholdsReport { kmin: red.kmin, kmax: red.kmax, ..Default::default() };
+        let (at, before) = (Nanos::ZERO, QueueSample::default());
         Some(Self { settings: red.adaptive?, red: *red, rate, level: STEPS, at, before, report })
     }
 
@@ -113,7 +116,7 @@ impl Adaptive {
         self.rate == rate
     }
 
-    pub fn report(&self) -> AdaptiveEcnReport {
+    pub fn report(&self) -> ThresholdsReport {
         self.report
     }
 
@@ -124,7 +127,7 @@ impl Adaptive {
     }
 
     /// Looks at the queue, which `inputs` ports feed, and returns the rule in force if it changes.
-    pub fn look(&mut self, now: Nanos, seen: Seen, inputs: impl FnOnce() -> u32) -> Option<Red> {
+    pub fn look(&mut self, now: Nanos, seen: QueueSample, inputs: impl FnOnce() -> u32) -> Option<Red> {
         let (elapsed, before) = (now.since(self.at), core::mem::replace(&mut self.before, seen));
         self.at = now;
         // Time in which nothing left says nothing about the thresholds.
@@ -133,9 +136,9 @@ impl Adaptive {
         }
         let reason = self.reason(seen, before, elapsed, inputs)?;
         let (level, count) = match reason {
-            AdaptiveEcnStep::Underused => (STEPS.min(self.level + 1), &mut self.report.raised),
-            AdaptiveEcnStep::Incast => (self.level.saturating_sub(1), &mut self.report.lowered_by_incast),
-            AdaptiveEcnStep::Growth => (self.level.saturating_sub(1), &mut self.report.lowered_by_growth),
+            ThresholdStep::Underused => (STEPS.min(self.level + 1), &mut self.report.raised),
+            ThresholdStep::Incast => (self.level.saturating_sub(1), &mut self.report.lowered_by_incast),
+            ThresholdStep::Growth => (self.level.saturating_sub(1), &mut self.report.lowered_by_growth),
         };
         let thresholds = [(self.settings.kmin, self.red.kmin), (self.settings.kmax, self.red.kmax)]
             .map(|(least, most)| Bytes(least.0 + (most.0 - least.0) * level / STEPS));
@@ -155,24 +158,24 @@ impl Adaptive {
 
     fn reason(
         &self,
-        seen: Seen,
-        before: Seen,
+        seen: QueueSample,
+        before: QueueSample,
         elapsed: Interval,
         inputs: impl FnOnce() -> u32,
-    ) -> Option<AdaptiveEcnStep> {
+    ) -> Option<ThresholdStep> {
         if seen.queue > self.report.kmin.0 {
             if inputs() >= self.settings.incast {
-                return Some(AdaptiveEcnStep::Incast);
+                return Some(ThresholdStep::Incast);
             }
             if seen.queue > before.queue {
-                return Some(AdaptiveEcnStep::Growth);
+                return Some(ThresholdStep::Growth);
             }
         }
         let carried = u128::from(seen.carried.0 - before.carried.0);
         let is_busy = carried * 100 >= u128::from(self.rate.bytes_in(elapsed)) * BUSY_PERCENT;
         // A neighbour that pauses the queue leaves the link idle whatever the thresholds are.
         let is_free = seen.paused == before.paused;
-        (seen.marked > before.marked && !is_busy && is_free).then_some(AdaptiveEcnStep::Underused)
+        (seen.marked > before.marked && !is_busy && is_free).then_some(ThresholdStep::Underused)
     }
 }
 

@@ -20,16 +20,19 @@ fn red() -> program::Red {
 
 /// Thresholds with a clock and totals that a test moves.
 struct Bench {
-    adaptive: Adaptive,
+    adaptive: Thresholds,
     now: Nanos,
-    seen: Seen,
+    seen: QueueSample,
 }
 
 impl Bench {
     /// After a first look, to which all further ones compare.
     fn new(red: &program::Red) -> Self {
-        let mut bench =
-            Self { adaptive: Adaptive::new(red, RATE).unwrap(), now: Nanos(0), seen: Seen::default() };
+        let mut bench = Self {
+            adaptive: Thresholds::new(red, RATE).unwrap(),
+            now: Nanos(0),
+            seen: QueueSample::default(),
+        };
         bench.look(0, 0, 0, 0);
         bench
     }
@@ -107,6 +110,6 @@ fn bounds_that_leave_no_room_change_nothing_and_count_nothing() {
     red.adaptive = red.adaptive.map(|it| Settings { kmin: red.kmin, kmax: red.kmax, ..it });
     let mut bench = Bench::new(&red);
     (0..20).for_each(|_| assert!(!bench.look(900_000, FULL, 1, 9)));
-    let unchanged = AdaptiveEcnReport { kmin: red.kmin, kmax: red.kmax, ..Default::default() };
+    let unchanged = ThresholdsReport { kmin: red.kmin, kmax: red.kmax, ..Default::default() };
     assert_eq!(bench.adaptive.report(), unchanged);
 }

@@ -131,14 +131,12 @@ impl AdvertisedRate {
         }
     }
 
-    /// Applies new settings. The rate stays in force, unless the two ends have changed.
-    pub fn configure(&mut self, settings: &Lscc) {
-        let same = self.feedback == settings.feedback;
-        let (last, challenge) = (self.last.take().filter(|_| same), self.challenge.take().filter(|_| same));
-        let (busy_since, last_arrival) = (self.busy_since, self.last_arrival);
-        let (lapsed, counters) = (self.lapsed, self.counters);
-        let new = Self::new(settings, self.seed);
-        *self = Self { last, challenge, busy_since, last_arrival, lapsed, counters, ..new };
+    /// Takes the settings of `spare`. The rate stays in force, unless the two ends have changed.
+    pub fn configure(&mut self, spare: &Self) {
+        if self.feedback != spare.feedback {
+            (self.last, self.challenge) = (None, None);
+        }
+        (self.feedback, self.interval, self.grace) = (spare.feedback, spare.interval, spare.grace);
     }
 
     /// Takes a feedback message in the IPv4 `packet`, or counts the reason for its refusal.

@@ -67,7 +67,7 @@ impl RateAdvertiser {
     fn calculating(port: PortId, settings: &Lscc, seed: u64, calculator: RateCalculator) -> Self {
         Self {
             port,
-            settings: settings.clone(),
+            settings: *settings,
             seed,
             calculator,
             due: None,
@@ -97,7 +97,7 @@ impl RateAdvertiser {
                 false => RateCalculator::new(settings, departed),
             };
         }
-        self.settings = settings.clone();
+        self.settings = *settings;
     }
 
     /// Wakes the calculation, because frames come in at `now`.
@@ -281,7 +281,7 @@ mod tests {
         let mut advertiser = advertiser(Some(KEY));
         advertiser.challenge(0x99);
         advertiser.answer(Nanos(1_000), 0x77);
-        let mut settings = advertiser.settings.clone();
+        let mut settings = advertiser.settings;
         settings.feedback.peer = [10, 0, 0, 9].into();
         advertiser.configure(&settings, Volume::ZERO);
         assert!(!advertiser.has_message());

@@ -14,10 +14,9 @@
 use super::pseudo_queue::PseudoQueue;
 use crate::congestion::int::telemetry;
 use crate::congestion::notes::LSCC_DIRECT_INT;
-use crate::descriptor::Descriptor;
-use crate::flows::cnp::{CnpBuilder, WayBack};
+use crate::flows::cnp::{CnpBuilder, ReturnPath};
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Flows, Origin, Slot};
+use crate::flows::{Crossing, Flows, Slot};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::{BitRate, Interval, Nanos, PortId, Priority};
@@ -42,16 +41,6 @@ pub struct DirectIntCounters {
     /// Direct INTs that were made and not sent: the port to the sender was full, there is no way, or a
     /// reload turned them off.
     pub lost: u64,
-}
-
-/// A data packet on its way to the long link.
-#[derive(Clone, Copy)]
-pub(super) struct Packet<'a> {
-    pub now: Nanos,
-    pub slot: Slot,
-    /// The port at which it came in, and its UDP source port.
-    pub from: (PortId, u16),
-    pub descriptor: &'a Descriptor,
 }
 
 /// The state of the pseudo-queue as it joins it.
@@ -88,20 +77,20 @@ impl DirectInt {
         Self { interval, link, last: vec![0; capacity as usize], waiting: VecDeque::with_capacity(CAPACITY) }
     }
 
-    /// Applies another interval and rate of the port.
-    pub fn configure(&mut self, interval: Interval, link: LinkRate) {
-        (self.interval, self.link) = (interval, link);
+    /// Takes the settings of `spare`, and its entries if the table of flows was `exchanged`.
+    pub fn configure(&mut self, spare: &mut Self, exchanged: bool) {
+        (self.interval, self.link) = (spare.interval, spare.link);
+        if exchanged {
+            core::mem::swap(&mut self.last, &mut spare.last);
+        }
     }
 
-    /// Adapts to an exchanged table of flows: the entries of `spare` replace those for the former slots.
-    pub fn exchange_flows(&mut self, spare: &mut Self) {
-        core::mem::swap(&mut self.last, &mut spare.last);
-    }
-
-    /// Takes a packet. Returns whether it collects telemetry: its sender then gets direct INT and nothing else.
+    /// Takes a data packet of the flow in `slot`, from a UDP port. Returns whether it collects telemetry: its sender then
+    /// gets direct INT and nothing else.
     pub fn take(
         &mut self,
-        packet: Packet<'_>,
+        frame: Crossing<'_>,
+        (slot, source_port): (Slot, u16),
         state: Option<State<'_>>,
         flows: &mut Flows,
         mut maker: Maker<'_>,
@@ -110,11 +99,11 @@ impl DirectInt {
         let Some((offset, format)) = telemetry(headers) else { return false };
         // Without a rate there is nothing to tell.
         let Some(state) = state else { return true };
-        let Packet { now, slot, .. } = packet;
         let told = flows.hot(slot).notes.has(LSCC_DIRECT_INT)
-            && now.since(Nanos(self.last[slot.index()])) < self.interval
-            && flows.is_from(slot, Origin::of(packet.from.0, packet.descriptor, headers));
-        let replaced = told || self.make(packet, state, flows, &mut maker, (headers, offset)).is_some();
+            && frame.now.since(Nanos(self.last[slot.index()])) < self.interval
+            && flows.is_from(slot, frame.origin(headers));
+        let replaced = told
+            || self.make(frame, (slot, source_port), state, flows, &mut maker, (headers, offset)).is_some();
         if replaced {
             maker.counters.replaced += 1;
             int::clear(headers.get_mut(offset..).unwrap_or_default(), format);
@@ -127,25 +116,25 @@ impl DirectInt {
     /// Makes the direct INT of a packet whose telemetry is at `offset`.
     fn make(
         &mut self,
-        packet: Packet<'_>,
+        frame: Crossing<'_>,
+        (slot, source_port): (Slot, u16),
         State { queue, advertised }: State<'_>,
         flows: &mut Flows,
         maker: &mut Maker<'_>,
         (headers, offset): (&[u8], usize),
     ) -> Option<()> {
-        let Packet { now, slot, from: (port, source_port), descriptor } = packet;
         flows.source_of(slot)?;
-        if self.waiting.len() == CAPACITY || !flows.is_from(slot, Origin::of(port, descriptor, headers)) {
+        if self.waiting.len() == CAPACITY || !flows.is_from(slot, frame.origin(headers)) {
             return None;
         }
         // The format for eight hops has the same bytes up to the fifth.
         let collected = headers.get(offset..)?.first_chunk()?;
-        let hop = Hop::new(self.link, now, queue.left().0, queue.bytes().0);
+        let hop = Hop::new(self.link, frame.now, queue.left().0, queue.bytes().0);
         let content = Content::new(collected, hop, advertised)?;
-        flows.keep(slot, WayBack::of(headers, source_port)?);
+        flows.keep(slot, ReturnPath::of(headers, source_port)?);
         let (port, way) = maker.cnps.frame(flows, slot, maker.as_configured)?;
         self.waiting.push_back((port, Frame { way, content }));
-        self.last[slot.index()] = now.0;
+        self.last[slot.index()] = frame.now.0;
         flows.hot_mut(slot).notes.set(LSCC_DIRECT_INT, true);
         Some(())
     }
@@ -167,7 +156,7 @@ impl DirectInt {
     pub fn send(
         &mut self,
         counters: &mut DirectIntCounters,
-        send: &mut impl FnMut(PortId, Notification) -> Offer,
+        send: &mut dyn FnMut(PortId, Notification) -> Offer,
     ) -> Option<Nanos> {
         for _ in 0..SENT_PER_CALL {
             let (port, frame) = *self.waiting.front()?;

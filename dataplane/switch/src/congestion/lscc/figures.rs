@@ -1,15 +1,14 @@
 //! The figures of LSCC. Figures in `_wire_bytes` are bytes on the wire.
 
-use super::DirectIntCounters;
+use super::{DirectIntCounters, LsccReport};
 use crate::figure::{FigureList, Metric, Seen, SeriesKind, figures, metric, table};
 use crate::program::Lscc;
-use crate::shard::LsccReport;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "lscc",
     about: "[LSCC](lscc.md) on the port of a long link.",
     view: "flows",
-    runs_on: |settings| settings.lscc.is_some(),
+    runs_on: |settings| settings.notifiers.lscc.is_some(),
     report: &[
         figures! { "", |it|
             /// T: the length of an interval.
@@ -168,7 +167,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
 };
 
 fn settings(seen: Seen<'_>) -> Option<&Lscc> {
-    seen.settings.lscc.as_ref().filter(|_| seen.look.lscc.is_some())
+    seen.settings.notifiers.lscc.as_ref().filter(|_| seen.look.notifiers.lscc.is_some())
 }
 
 fn direct_int(seen: Seen<'_>) -> Option<&DirectIntCounters> {
@@ -177,12 +176,13 @@ fn direct_int(seen: Seen<'_>) -> Option<&DirectIntCounters> {
 }
 
 fn lscc(seen: Seen<'_>) -> Option<&LsccReport> {
-    seen.look.lscc.as_ref().filter(|_| seen.settings.lscc.is_some())
+    seen.look.notifiers.lscc.as_ref().filter(|_| seen.settings.notifiers.lscc.is_some())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::{Notifiers, NotifiersReport};
     use crate::figure::Reading;
     use crate::program::PortSettings;
     use crate::shard::PortInspection;
@@ -192,7 +192,10 @@ mod tests {
     #[test]
     fn figures_are_those_of_lscc_where_it_runs_and_is_configured() {
         let plain = PortSettings::lossy("a", MacAddress::default(), BitRate::gigabits(10));
-        let configured = PortSettings { lscc: Some(Lscc::PLAIN), ..plain.clone() };
+        let configured = PortSettings {
+            notifiers: Notifiers { lscc: Some(Lscc::PLAIN), ..Default::default() },
+            ..plain.clone()
+        };
         let report = LsccReport {
             rates: Default::default(),
             feedback: Default::default(),
@@ -202,7 +205,10 @@ mod tests {
             longest_pseudo_queue: WireBytes(8),
             limiter: Default::default(),
         };
-        let running = PortInspection { lscc: Some(report), ..Default::default() };
+        let running = PortInspection {
+            notifiers: NotifiersReport { lscc: Some(report), ..Default::default() },
+            ..Default::default()
+        };
         let silent = PortInspection::default();
         let number = |path, settings, look| match FIGURES.figure(path).unwrap().read(Seen { settings, look })
         {

@@ -11,12 +11,14 @@
 
 mod advertised_rate;
 mod advertiser;
+mod check;
 mod direct_int;
 pub(crate) mod figures;
 mod flow_states;
 mod pseudo_queue;
 mod rate_calculator;
 mod rate_limiter;
+pub(crate) mod settings;
 
 pub use advertised_rate::FeedbackCounters;
 pub use direct_int::DirectIntCounters;
@@ -25,4 +27,41 @@ pub use rate_limiter::LimiterCounters;
 
 pub(crate) use advertised_rate::Response;
 pub(crate) use advertiser::RateAdvertiser;
-pub(crate) use rate_limiter::{Outgoing, RateLimiter};
+pub(crate) use check::validate_together;
+pub(crate) use rate_limiter::RateLimiter;
+
+use units::{BitRate, WireBytes};
+
+/// LSCC on one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LsccReport {
+    /// The rates that it advertised to the other end.
+    pub rates: RateCounters,
+    /// The feedback messages that came in.
+    pub feedback: FeedbackCounters,
+    /// The rate that the other end advertised last; `None` once it has lapsed.
+    pub received_rate: Option<BitRate>,
+    /// The number of times a limit lapsed because messages failed to come.
+    pub lapsed: u64,
+    /// The length of the pseudo-queue, as of the last frame or interval.
+    pub pseudo_queue: WireBytes,
+    /// The greatest length of the pseudo-queue.
+    pub longest_pseudo_queue: WireBytes,
+    /// The counters of the rate limiting module.
+    pub limiter: LimiterCounters,
+}
+
+impl LsccReport {
+    pub(crate) fn new(limiter: &RateLimiter, advertiser: &RateAdvertiser) -> Self {
+        let (pseudo_queue, longest_pseudo_queue) = limiter.pseudo_queue();
+        Self {
+            rates: *advertiser.counters(),
+            feedback: *limiter.advertised().counters(),
+            received_rate: limiter.advertised().last_rate(),
+            lapsed: limiter.advertised().lapsed(),
+            pseudo_queue,
+            longest_pseudo_queue,
+            limiter: limiter.counters,
+        }
+    }
+}

@@ -20,14 +20,16 @@ use super::advertised_rate::{AdvertisedRate, Response};
 use super::direct_int::{self, DirectInt, DirectIntCounters};
 use super::flow_states::FlowStates;
 use super::pseudo_queue::PseudoQueue;
+use super::settings::{Lscc, RateLimiting};
 use crate::congestion::mark::set_ecn;
+use crate::congestion::scheme::Scheme;
 use crate::descriptor::Descriptor;
-use crate::flows::cnp::{CnpBuilder, WayBack};
+use crate::flows::cnp::{CnpBuilder, ReturnPath};
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Flows, Hot, Origin, Seen, Sighting, Slot};
-use crate::program::{Lscc, RateLimiting};
+use crate::flows::{Crossing, Flows, Hot, Origin, Seen, Sighting, Slot};
+use crate::program::PortSettings;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Interval, Nanos, PortId, WireBytes};
+use units::{BitRate, Interval, Nanos, PortId, QueueSet, WireBytes};
 use wire::int::LinkRate;
 use wire::ip::Ecn;
 
@@ -60,16 +62,6 @@ pub struct LimiterCounters {
     pub congested_intervals: u64,
     /// Direct INT, where it replaces direct CNPs.
     pub direct_int: DirectIntCounters,
-}
-
-/// A frame on its way to the long link.
-#[derive(Clone, Copy)]
-pub(crate) struct Outgoing {
-    /// The port through which it came in.
-    pub port: PortId,
-    pub length: WireBytes,
-    /// Whether the rate applies to its priority.
-    pub limited: bool,
 }
 
 /// The flows that sent in an interval and are to be notified.
@@ -111,7 +103,7 @@ pub(crate) struct RateLimiter {
     cnps: CnpBuilder,
     /// HPCC*: in place of direct CNPs.
     direct_int: Option<DirectInt>,
-    counters: LimiterCounters,
+    pub counters: LimiterCounters,
 }
 
 /// `settings` with the length of a long flow within the range of counted bytes.
@@ -120,61 +112,26 @@ fn counted(settings: &RateLimiting) -> RateLimiting {
 }
 
 impl RateLimiter {
-    /// The limiter of a port of `rate`; `seed` goes into its nonces.
-    pub fn new(settings: &Lscc, rate: BitRate, seed: u64) -> Self {
-        let RateLimiting { limit, flows, .. } = settings.limiting;
+    /// The limiter of a port of `rate`, with `capacity` flows; `seed` goes into its nonces.
+    pub fn new(settings: &Lscc, capacity: u32, rate: BitRate, seed: u64) -> Self {
+        // A rate without a code was refused with the program.
+        let direct_int = settings.limiting.direct_int.zip(LinkRate::of(rate));
         Self {
             settings: counted(&settings.limiting),
             flag_lasts: settings.interval,
             most: rate,
             advertised: AdvertisedRate::new(settings, seed),
-            queue: PseudoQueue::new(limit),
+            queue: PseudoQueue::new(settings.limiting.limit),
             advanced: None,
-            states: FlowStates::new(flows),
+            states: FlowStates::new(capacity),
             list: List::new(NOT_LISTED + 2),
             due: List::new(NOT_LISTED + 1),
             ends: Nanos::NEVER,
             blocked: None,
             cnps: CnpBuilder::default(),
-            direct_int: Self::direct_int(settings, rate)
-                .map(|(interval, link)| DirectInt::new(interval, link, flows)),
+            direct_int: direct_int.map(|(interval, link)| DirectInt::new(interval, link, capacity)),
             counters: LimiterCounters::default(),
         }
-    }
-
-    /// The interval of direct INTs and the rate of the link, where they replace direct CNPs. A rate without a code
-    /// was refused with the program.
-    fn direct_int(settings: &Lscc, rate: BitRate) -> Option<(Interval, LinkRate)> {
-        settings.limiting.direct_int.zip(LinkRate::of(rate))
-    }
-
-    /// Applies new settings. Direct INT that starts comes from `spare`, which was made for these settings.
-    pub fn configure(&mut self, settings: &Lscc, rate: BitRate, spare: &mut Self) {
-        match (Self::direct_int(settings, rate), &mut self.direct_int) {
-            (Some((interval, link)), Some(direct_int)) => direct_int.configure(interval, link),
-            (_, direct_int) => {
-                self.counters.direct_int.lost += direct_int.as_ref().map_or(0, DirectInt::waiting);
-                core::mem::swap(direct_int, &mut spare.direct_int);
-            }
-        }
-        self.advertised.configure(settings);
-        self.advanced = None;
-        self.queue.configure(settings.limiting.limit);
-        self.settings = counted(&settings.limiting);
-        (self.flag_lasts, self.most) = (settings.interval, rate);
-    }
-
-    /// Adapts to an exchanged table of flows: the entries of `spare`, which are empty, replace those for the former
-    /// slots. Flows that were to be notified are lost and counted, because marks may have been removed for them.
-    pub fn exchange_flows(&mut self, spare: &mut Self) {
-        self.counters.not_notified += self.to_notify();
-        core::mem::swap(&mut self.states, &mut spare.states);
-        if let (Some(direct_int), Some(spare)) = (&mut self.direct_int, &mut spare.direct_int) {
-            direct_int.exchange_flows(spare);
-        }
-        core::mem::swap(&mut self.list, &mut spare.list);
-        core::mem::swap(&mut self.due, &mut spare.due);
-        (self.ends, self.blocked) = (Nanos::NEVER, None);
     }
 
     /// The number of flows that are to be notified, now or if the pseudo-queue is as long at the end of the interval.
@@ -184,71 +141,17 @@ impl RateLimiter {
         (self.due.slots.len() + listed) as u64
     }
 
-    /// The number of notifications that wait, or would be due at the end of the interval.
-    pub fn waiting(&self) -> u64 {
-        self.to_notify() + self.direct_int.as_ref().map_or(0, DirectInt::waiting)
-    }
-
     /// Prefetches the entry of a flow that [`RateLimiter::send`] will read.
     #[inline]
     pub fn peek(&self, slot: Slot, hot: &Hot) -> u64 {
         self.states.peek(slot, hot)
     }
 
-    /// Takes a frame that goes out to the long link, [seen](Flows::see) before (algorithm 2, ReceivePacket).
-    #[inline(always)]
-    pub fn send(
-        &mut self,
-        now: Nanos,
-        outgoing: Outgoing,
-        seen: Seen,
-        flows: &mut Flows,
-        descriptor: &Descriptor,
-        headers: &mut [u8],
-    ) {
-        let rate = match self.advanced {
-            // The frames of a burst share one instant.
-            Some((at, rate)) if at == now => rate,
-            _ => self.advance(now),
-        };
-        if !outgoing.limited {
-            return;
-        }
-        self.queue.arrive(outgoing.length);
-        if !seen.data {
-            return;
-        }
-        if self.direct_int.is_some()
-            && let Sighting::Of(slot) = seen.sighting
-        {
-            let packet =
-                direct_int::Packet { now, slot, from: (outgoing.port, seen.source_port), descriptor };
-            if self.replaces_cnps(packet, rate, flows, headers) {
-                return;
-            }
-        }
-        if rate.is_none() {
-            return;
-        }
-        let slot = match seen.sighting {
-            Sighting::Of(slot) => slot,
-            Sighting::Stranger => return self.mark_instead(descriptor, headers),
-            Sighting::Notification(_) | Sighting::DirectInt | Sighting::NoFlow => return,
-        };
-        if descriptor.ecn() == Ecn::Ce {
-            self.receive_mark(now, slot, flows, descriptor, headers);
-        }
-        let Hot { round, .. } = *flows.hot(slot);
-        if round != self.list.interval && self.is_eligible(now, slot, flows) && !self.is_due(round) {
-            let from = (outgoing.port, seen.source_port);
-            self.list(now, slot, from, flows, descriptor, headers);
-        }
-    }
-
-    /// Shows a packet to direct INT. Returns whether its sender gets direct INT and no direct CNP.
+    /// Shows a packet of the flow in `slot` to direct INT. Returns whether its sender gets direct INT and no direct CNP.
     fn replaces_cnps(
         &mut self,
-        packet: direct_int::Packet<'_>,
+        frame: Crossing<'_>,
+        from: (Slot, u16),
         rate: Option<BitRate>,
         flows: &mut Flows,
         headers: &mut [u8],
@@ -260,7 +163,7 @@ impl RateLimiter {
             as_configured: (self.settings.cnp_dscp, self.settings.cnp_priority),
             counters: &mut self.counters.direct_int,
         };
-        direct_int.take(packet, state, flows, maker, headers)
+        direct_int.take(frame, from, state, flows, maker, headers)
     }
 
     /// Whether the sender of a flow is to be notified: the flow is young, flagged, or cannot be flagged.
@@ -274,17 +177,10 @@ impl RateLimiter {
 
     /// Flags the flow of a marked packet (lines 16 to 18), and removes the mark if the sender is notified.
     #[cold]
-    fn receive_mark(
-        &mut self,
-        now: Nanos,
-        slot: Slot,
-        flows: &mut Flows,
-        descriptor: &Descriptor,
-        headers: &mut [u8],
-    ) {
-        self.states.flag(flows, slot, now);
+    fn receive_mark(&mut self, frame: Crossing<'_>, slot: Slot, flows: &mut Flows, headers: &mut [u8]) {
+        self.states.flag(flows, slot, frame.now);
         if flows.source_of(slot).is_some() && self.queue.bytes() > self.settings.reference {
-            set_ecn(headers, descriptor.payload_offset, Ecn::Ect0);
+            set_ecn(headers, frame.descriptor.payload_offset, Ecn::Ect0);
             self.counters.marks_removed += 1;
         }
     }
@@ -298,21 +194,19 @@ impl RateLimiter {
     /// Puts a flow on the list of the running interval, with the data for a CNP to its sender.
     fn list(
         &mut self,
-        now: Nanos,
-        slot: Slot,
-        (port, source_port): (PortId, u16),
+        frame: Crossing<'_>,
+        (slot, source_port): (Slot, u16),
         flows: &mut Flows,
-        descriptor: &Descriptor,
         headers: &mut [u8],
     ) {
-        if !flows.is_from(slot, Origin::of(port, descriptor, headers)) {
-            return self.mark_instead(descriptor, headers);
+        if !flows.is_from(slot, frame.origin(headers)) {
+            return self.mark_instead(frame.descriptor, headers);
         }
         flows.hot_mut(slot).round = self.list.interval;
         self.list.begun = true;
-        self.begin_interval(now);
-        let way = WayBack::of(headers, source_port).filter(|_| flows.source_of(slot).is_some());
-        let Some(way) = way else { return self.mark_instead(descriptor, headers) };
+        self.begin_interval(frame.now);
+        let way = ReturnPath::of(headers, source_port).filter(|_| flows.source_of(slot).is_some());
+        let Some(way) = way else { return self.mark_instead(frame.descriptor, headers) };
         if self.list.slots.len() == LIST {
             self.counters.not_notified += 1;
             return;
@@ -337,22 +231,6 @@ impl RateLimiter {
         }
     }
 
-    /// Flags the flow of a CNP from the far side (lines 12 and 13). Returns whether the CNP is passed on: not if
-    /// another one was just before. A CNP that does not come from the receiver counts for nothing, because its sender may
-    /// discard it.
-    pub fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows, origin: Origin) -> bool {
-        let Some(slot) = flow.filter(|slot| flows.may_be_receiver(*slot, origin)) else {
-            self.counters.far_cnps_unknown += 1;
-            return true;
-        };
-        self.counters.far_cnps += 1;
-        self.states.flag(flows, slot, now);
-        let Some(interval) = self.settings.far_cnp_interval else { return true };
-        let passes = self.states.passes(flows, slot, now, interval);
-        self.counters.far_cnps_suppressed += u64::from(!passes);
-        passes
-    }
-
     /// Takes a feedback message. Returns the message to send to the other end.
     pub fn receive_feedback(&mut self, now: Nanos, packet: &[u8]) -> Response {
         let rate = self.advertised.rate(now, self.most);
@@ -371,9 +249,125 @@ impl RateLimiter {
         rate
     }
 
-    /// The time of the next call of [`RateLimiter::notify`].
+    /// Begins an interval if flows have sent. It counts from the end of work on the last list, so that two CNPs to
+    /// one flow are an interval apart, whatever its position in the list.
+    fn begin_interval(&mut self, now: Nanos) {
+        if self.due.slots.is_empty() && self.ends == Nanos::NEVER && self.list.begun {
+            self.ends = now + self.settings.cnp_interval;
+        }
+    }
+
+    fn end_interval(&mut self, now: Nanos) {
+        self.ends = Nanos::NEVER;
+        let rate = self.advertised.rate(now, self.most);
+        self.queue.drain(now, rate);
+        let next = self.list.interval.wrapping_add(1).max(NOT_LISTED + 1);
+        if self.queue.bytes() > self.settings.reference {
+            self.counters.congested_intervals += 1;
+            core::mem::swap(&mut self.list, &mut self.due);
+        }
+        self.list.slots.clear();
+        (self.list.interval, self.list.begun) = (next, false);
+    }
+
+    pub fn advertised(&self) -> &AdvertisedRate {
+        &self.advertised
+    }
+
+    /// The length of the pseudo-queue, as of the last frame or interval, and its greatest length.
+    pub fn pseudo_queue(&self) -> (WireBytes, WireBytes) {
+        (self.queue.bytes(), self.queue.longest())
+    }
+}
+
+impl Scheme for RateLimiter {
+    fn is_on(&self, port: &PortSettings) -> bool {
+        port.notifiers.lscc.is_some()
+    }
+
+    /// Flows that were to be notified are lost with their slots and counted, because marks may have been removed for them.
+    fn configure(&mut self, spare: &mut Self, exchanged: bool) {
+        if exchanged {
+            self.counters.not_notified += self.to_notify();
+            core::mem::swap(&mut self.states, &mut spare.states);
+            core::mem::swap(&mut self.list, &mut spare.list);
+            core::mem::swap(&mut self.due, &mut spare.due);
+            (self.ends, self.blocked) = (Nanos::NEVER, None);
+        }
+        match (&mut self.direct_int, &mut spare.direct_int) {
+            (Some(direct_int), Some(spare)) => direct_int.configure(spare, exchanged),
+            (direct_int, spare) => {
+                self.counters.direct_int.lost += direct_int.as_ref().map_or(0, DirectInt::waiting);
+                core::mem::swap(direct_int, spare);
+            }
+        }
+        self.advertised.configure(&spare.advertised);
+        self.advanced = None;
+        self.queue.configure(spare.settings.limit);
+        (self.settings, self.flag_lasts, self.most) = (spare.settings, spare.flag_lasts, spare.most);
+    }
+
+    /// Algorithm 2, ReceivePacket.
+    #[inline(always)]
+    fn send(&mut self, frame: Crossing<'_>, seen: Seen, flows: &mut Flows, headers: &mut [u8]) {
+        let Crossing { now, descriptor, .. } = frame;
+        let rate = match self.advanced {
+            // The frames of a burst share one instant.
+            Some((at, rate)) if at == now => rate,
+            _ => self.advance(now),
+        };
+        if !frame.limited {
+            return;
+        }
+        self.queue.arrive(frame.length);
+        if !seen.data {
+            return;
+        }
+        if self.direct_int.is_some()
+            && let Sighting::Of(slot) = seen.sighting
+            && self.replaces_cnps(frame, (slot, seen.source_port), rate, flows, headers)
+        {
+            return;
+        }
+        if rate.is_none() {
+            return;
+        }
+        let slot = match seen.sighting {
+            Sighting::Of(slot) => slot,
+            Sighting::Stranger => return self.mark_instead(descriptor, headers),
+            Sighting::Notification(_) | Sighting::DirectInt | Sighting::NoFlow => return,
+        };
+        if descriptor.ecn() == Ecn::Ce {
+            self.receive_mark(frame, slot, flows, headers);
+        }
+        let Hot { round, .. } = *flows.hot(slot);
+        if round != self.list.interval && self.is_eligible(now, slot, flows) && !self.is_due(round) {
+            self.list(frame, (slot, seen.source_port), flows, headers);
+        }
+    }
+
+    /// Flags the flow of the CNP (lines 12 and 13). A CNP that does not come from the receiver counts for nothing,
+    /// because its sender may discard it.
+    fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows, origin: Origin) -> bool {
+        let Some(slot) = flow.filter(|slot| flows.may_be_receiver(*slot, origin)) else {
+            self.counters.far_cnps_unknown += 1;
+            return true;
+        };
+        self.counters.far_cnps += 1;
+        self.states.flag(flows, slot, now);
+        let Some(interval) = self.settings.far_cnp_interval else { return true };
+        let passes = self.states.passes(flows, slot, now, interval);
+        self.counters.far_cnps_suppressed += u64::from(!passes);
+        passes
+    }
+
+    /// Not where the limiter makes all direct INT that its senders may get.
+    fn takes_direct_int(&self) -> bool {
+        self.direct_int.is_none()
+    }
+
     #[inline]
-    pub fn deadline(&self) -> Nanos {
+    fn deadline(&self) -> Nanos {
         let ints_wait = self.direct_int.as_ref().is_some_and(DirectInt::waits);
         match self.blocked {
             Some(until) => until,
@@ -382,26 +376,24 @@ impl RateLimiter {
         }
     }
 
-    /// Whether notifications wait until a port that has room again calls [`RateLimiter::notify`].
-    #[inline]
-    pub fn is_blocked(&self) -> bool {
-        self.blocked == Some(Nanos::NEVER)
+    fn waiting(&self) -> u64 {
+        self.to_notify() + self.direct_int.as_ref().map_or(0, DirectInt::waiting)
     }
 
-    /// Ends the interval if it is due, and makes CNPs to flows on its list, as long as `send` takes them (algorithm
-    /// 2, SendDirectCNP).
-    pub fn notify(
+    /// Ends the interval if it is due, and makes CNPs to flows on its list (algorithm 2, SendDirectCNP).
+    fn notify(
         &mut self,
         now: Nanos,
+        _: QueueSet,
         flows: &mut Flows,
-        mut send: impl FnMut(PortId, Notification) -> Offer,
+        send: &mut dyn FnMut(PortId, Notification) -> Offer,
     ) {
         if self.due.slots.is_empty() && self.ends <= now {
             self.end_interval(now);
         }
         self.blocked = None;
         if let Some(direct_int) = &mut self.direct_int {
-            self.blocked = direct_int.send(&mut self.counters.direct_int, &mut send);
+            self.blocked = direct_int.send(&mut self.counters.direct_int, send);
             if self.blocked.is_some() {
                 return;
             }
@@ -426,46 +418,6 @@ impl RateLimiter {
             self.due.slots.pop();
         }
         self.begin_interval(now);
-    }
-
-    /// Begins an interval if flows have sent. It counts from the end of work on the last list, so that two CNPs to
-    /// one flow are an interval apart, whatever its position in the list.
-    fn begin_interval(&mut self, now: Nanos) {
-        if self.due.slots.is_empty() && self.ends == Nanos::NEVER && self.list.begun {
-            self.ends = now + self.settings.cnp_interval;
-        }
-    }
-
-    fn end_interval(&mut self, now: Nanos) {
-        self.ends = Nanos::NEVER;
-        let rate = self.advertised.rate(now, self.most);
-        self.queue.drain(now, rate);
-        let next = self.list.interval.wrapping_add(1).max(NOT_LISTED + 1);
-        if self.queue.bytes() > self.settings.reference {
-            self.counters.congested_intervals += 1;
-            core::mem::swap(&mut self.list, &mut self.due);
-        }
-        self.list.slots.clear();
-        (self.list.interval, self.list.begun) = (next, false);
-    }
-
-    pub fn counters(&self) -> &LimiterCounters {
-        &self.counters
-    }
-
-    pub fn advertised(&self) -> &AdvertisedRate {
-        &self.advertised
-    }
-
-    /// Whether senders get direct INT from here.
-    #[inline]
-    pub fn tells_directly(&self) -> bool {
-        self.direct_int.is_some()
-    }
-
-    /// The length of the pseudo-queue, as of the last frame or interval, and its greatest length.
-    pub fn pseudo_queue(&self) -> (WireBytes, WireBytes) {
-        (self.queue.bytes(), self.queue.longest())
     }
 }
 

@@ -15,20 +15,22 @@
 //!
 //! Packets count when they leave, marked here or before: what leaves is what the receiver answers.
 
-mod agenda;
 pub(crate) mod figures;
 mod settings;
 mod states;
+mod timing_wheel;
 
-pub use settings::{Supplement as Settings, SupplementError};
+pub use settings::{Settings, SupplementError};
 
+use super::scheme::Scheme;
 use crate::descriptor::Descriptor;
-use crate::flows::cnp::{CnpBuilder, WayBack};
+use crate::flows::cnp::{CnpBuilder, ReturnPath};
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Flows, Origin, Slot};
-use agenda::Agenda;
+use crate::program::PortSettings;
 use serde::{Deserialize, Serialize};
 use states::FlowStates;
+use timing_wheel::TimingWheel;
 use units::{Bytes, Nanos, PortId, QueueId, QueueSet};
 
 /// The most flows handled in one call, so that many of them do not hold up the port.
@@ -61,11 +63,11 @@ pub(crate) struct Supplement {
     settings: Settings,
     states: FlowStates,
     /// Flows whose packets were marked, by the time when a CNP may be missing.
-    agenda: Agenda,
+    wheel: TimingWheel,
     /// The time until which a port has no room for the next notification, if that is so.
     blocked: Option<Nanos>,
     cnps: CnpBuilder,
-    counters: SupplementCounters,
+    pub counters: SupplementCounters,
 }
 
 impl Supplement {
@@ -74,25 +76,11 @@ impl Supplement {
         Self {
             settings: *settings,
             states: FlowStates::new(capacity),
-            agenda: Agenda::new(capacity, settings.increase_timer),
+            wheel: TimingWheel::new(capacity, settings.increase_timer),
             blocked: None,
             cnps: CnpBuilder::default(),
             counters: SupplementCounters::default(),
         }
-    }
-
-    /// Applies new settings, for which `spare` was made. If the table of flows was `exchanged`, all entries are those of
-    /// `spare`, which are empty.
-    pub fn configure(&mut self, settings: &Settings, spare: &mut Self, exchanged: bool) {
-        if exchanged {
-            core::mem::swap(&mut self.states, &mut spare.states);
-        }
-        if exchanged || settings.increase_timer != self.settings.increase_timer {
-            self.counters.forgotten += self.agenda.listed();
-            core::mem::swap(&mut self.agenda, &mut spare.agenda);
-            self.blocked = None;
-        }
-        self.settings = *settings;
     }
 
     /// The length from which a queue is severely congested, if CNPs are supplemented at all.
@@ -112,97 +100,21 @@ impl Supplement {
     ) {
         let Some((slot, source_port)) = flows.find_outgoing(descriptor, headers) else { return };
         self.counters.marked += 1;
-        if let Some(way) = WayBack::of(headers, source_port) {
+        if let Some(way) = ReturnPath::of(headers, source_port) {
             self.mark(now, queue, slot, way, flows);
         }
     }
 
     /// Notes that a marked packet of a flow, with this way back to its sender, has left.
-    fn mark(&mut self, now: Nanos, queue: QueueId, slot: Slot, way: WayBack, flows: &mut Flows) {
+    fn mark(&mut self, now: Nanos, queue: QueueId, slot: Slot, way: ReturnPath, flows: &mut Flows) {
         flows.keep(slot, way);
-        if !self.agenda.has(slot) {
-            self.agenda.add(now, slot, now + self.settings.increase_timer);
+        if !self.wheel.has(slot) {
+            self.wheel.add(now, slot, now + self.settings.increase_timer);
         } else if !FlowStates::follows(flows, slot) {
             // The flow takes the place of another one, which had its slot.
             self.counters.forgotten += 1;
         }
         self.states.mark(flows, slot, now, queue);
-    }
-
-    /// Takes a CNP from the far side for `flow`. Returns whether it is passed on. A CNP counts only if it comes from where
-    /// the receiver's responses come from, if any have come. Any other one may be forged, and its sender may discard it.
-    pub fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows, origin: Origin) -> bool {
-        let Some(slot) = flow.filter(|slot| flows.may_be_receiver(*slot, origin)) else {
-            self.counters.unknown += 1;
-            return true;
-        };
-        let passes = self.states.passes(flows, slot, now, &self.settings);
-        self.counters.passed += u64::from(passes);
-        self.counters.suppressed += u64::from(!passes);
-        passes
-    }
-
-    /// The time of the next call of [`Supplement::notify`].
-    #[inline]
-    pub fn deadline(&self) -> Nanos {
-        self.blocked.unwrap_or_else(|| self.agenda.deadline())
-    }
-
-    /// Whether flows are followed, to which CNPs may be due.
-    pub fn follows_any(&self) -> bool {
-        self.agenda.listed() > 0
-    }
-
-    /// Whether notifications wait until a port that has room again calls [`Supplement::notify`].
-    #[inline]
-    pub fn is_blocked(&self) -> bool {
-        self.blocked == Some(Nanos::NEVER)
-    }
-
-    /// Makes the CNPs that are missing by now, to flows of the queues in `severe`, as long as `send` takes them.
-    pub fn notify(
-        &mut self,
-        now: Nanos,
-        severe: QueueSet,
-        flows: &mut Flows,
-        mut send: impl FnMut(PortId, Notification) -> Offer,
-    ) {
-        self.blocked = None;
-        for _ in 0..HANDLED_PER_CALL {
-            let Some(slot) = self.agenda.take(now) else { break };
-            if let Some(due) = self.handle(now, slot, severe, flows, &mut send) {
-                self.agenda.add(now, slot, due);
-            }
-            if self.blocked.is_some() {
-                break;
-            }
-        }
-    }
-
-    /// The number of CNPs that are missing by now, to flows of the queues in `severe` whose senders `is_reachable` by
-    /// them. They are lost, because the scheme ends. The number is exact for up to [`LOOKED_AT_LAST`] flows; of more, it
-    /// is the largest that is possible.
-    pub fn lose(
-        &mut self,
-        now: Nanos,
-        severe: QueueSet,
-        flows: &mut Flows,
-        mut is_reachable: impl FnMut(PortId, Notification) -> bool,
-    ) -> u64 {
-        let mut lost = 0;
-        let mut count = |port, cnp| match is_reachable(port, cnp) {
-            true => {
-                lost += 1;
-                Offer::Full { until: Nanos::NEVER }
-            }
-            false => Offer::Unreachable,
-        };
-        for _ in 0..LOOKED_AT_LAST {
-            let Some(slot) = self.agenda.take(Nanos::NEVER) else { break };
-            self.handle(now, slot, severe, flows, &mut count);
-        }
-        let others = if severe.is_empty() { 0 } else { self.agenda.listed() };
-        lost + others
     }
 
     /// Makes the CNP to a flow if it is missing. Returns the time to look at the flow again; `None` if it is left alone until
@@ -214,7 +126,7 @@ impl Supplement {
         slot: Slot,
         severe: QueueSet,
         flows: &mut Flows,
-        send: &mut impl FnMut(PortId, Notification) -> Offer,
+        send: &mut dyn FnMut(PortId, Notification) -> Offer,
     ) -> Option<Nanos> {
         let Self { settings, states, .. } = self;
         if !FlowStates::follows(flows, slot) {
@@ -251,9 +163,89 @@ impl Supplement {
             }
         }
     }
+}
 
-    pub const fn counters(&self) -> &SupplementCounters {
-        &self.counters
+impl Scheme for Supplement {
+    fn is_on(&self, port: &PortSettings) -> bool {
+        port.notifiers.supplement.is_some()
+    }
+
+    fn configure(&mut self, spare: &mut Self, exchanged: bool) {
+        if exchanged {
+            core::mem::swap(&mut self.states, &mut spare.states);
+        }
+        if exchanged || spare.settings.increase_timer != self.settings.increase_timer {
+            self.counters.forgotten += self.wheel.listed();
+            core::mem::swap(&mut self.wheel, &mut spare.wheel);
+            self.blocked = None;
+        }
+        self.settings = spare.settings;
+    }
+
+    /// A CNP counts only if it comes from where the receiver's responses come from, if any have come. Any other one may be
+    /// forged, and its sender may discard it.
+    fn receive_cnp(&mut self, now: Nanos, flow: Option<Slot>, flows: &mut Flows, origin: Origin) -> bool {
+        let Some(slot) = flow.filter(|slot| flows.may_be_receiver(*slot, origin)) else {
+            self.counters.unknown += 1;
+            return true;
+        };
+        let passes = self.states.passes(flows, slot, now, &self.settings);
+        self.counters.passed += u64::from(passes);
+        self.counters.suppressed += u64::from(!passes);
+        passes
+    }
+
+    #[inline]
+    fn deadline(&self) -> Nanos {
+        self.blocked.unwrap_or_else(|| self.wheel.deadline())
+    }
+
+    fn waiting(&self) -> u64 {
+        self.wheel.listed()
+    }
+
+    fn notify(
+        &mut self,
+        now: Nanos,
+        severe: QueueSet,
+        flows: &mut Flows,
+        send: &mut dyn FnMut(PortId, Notification) -> Offer,
+    ) {
+        self.blocked = None;
+        for _ in 0..HANDLED_PER_CALL {
+            let Some(slot) = self.wheel.take(now) else { break };
+            if let Some(due) = self.handle(now, slot, severe, flows, send) {
+                self.wheel.add(now, slot, due);
+            }
+            if self.blocked.is_some() {
+                break;
+            }
+        }
+    }
+
+    /// CNPs are lost that are missing by now, to flows of the queues in `severe`. The number is exact for up to
+    /// [`LOOKED_AT_LAST`] flows; of more, it is the largest that is possible.
+    fn lose(
+        &mut self,
+        now: Nanos,
+        severe: QueueSet,
+        flows: &mut Flows,
+        is_reachable: &mut dyn FnMut(PortId, Notification) -> bool,
+    ) -> u64 {
+        let mut lost = 0;
+        let mut count = |port, cnp| match is_reachable(port, cnp) {
+            true => {
+                lost += 1;
+                Offer::Full { until: Nanos::NEVER }
+            }
+            false => Offer::Unreachable,
+        };
+        for _ in 0..LOOKED_AT_LAST {
+            let Some(slot) = self.wheel.take(Nanos::NEVER) else { break };
+            self.handle(now, slot, severe, flows, &mut count);
+        }
+        let others = if severe.is_empty() { 0 } else { self.wheel.listed() };
+        lost + others
     }
 }
 

@@ -7,7 +7,7 @@ use units::{Bytes, Interval};
 /// Supplemental CNPs for the senders of a port that is severely congested, and thinning of CNPs from its receivers
 /// (Nendica report "Intelligent Lossless Data Center Networks", "Improving Congestion Notification").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Supplement {
+pub struct Settings {
     /// The buffered bytes from which a queue is severely congested; `None` supplements nothing. The report says
     /// "severely congested" and gives no length.
     pub threshold: Option<Bytes>,
@@ -25,57 +25,25 @@ pub struct Supplement {
 
 /// A setting of supplemental CNPs that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message names its fields")]
 pub enum SupplementError {
-    /// Neither part is on.
     #[error("without a threshold and without thinning there is nothing to do; state one of them")]
     Idle,
-    /// A timer out of range.
     #[error("an increase timer of {given} is out of range; expected {least} to {most}")]
-    IncreaseTimer {
-        /// As configured.
-        given: Interval,
-        /// The least.
-        least: Interval,
-        /// The most.
-        most: Interval,
-    },
-    /// Marks that end before anything can be missing.
+    IncreaseTimer { given: Interval, least: Interval, most: Interval },
+    /// `least` is the increase timer.
     #[error("marks that last {given} end before the increase timer, {least}, so no CNP could be missing")]
-    MarkLasts {
-        /// As configured.
-        given: Interval,
-        /// The increase timer.
-        least: Interval,
-    },
-    /// Thinning that withholds what is then supplemented.
+    MarkLasts { given: Interval, least: Interval },
+    /// `most` is the increase timer.
     #[error(
         "thinning to one CNP in {given} would withhold CNPs that the sender awaits within its timer, {most}"
     )]
-    Thinning {
-        /// As configured.
-        given: Interval,
-        /// The increase timer.
-        most: Interval,
-    },
-    /// A setting that every scheme checks is wrong.
+    Thinning { given: Interval, most: Interval },
     #[error(transparent)]
     Notifier(#[from] NotifierError),
 }
 
-impl SupplementError {
-    /// The key at fault, if it is a single one.
-    pub const fn key(&self) -> Option<&'static str> {
-        match self {
-            Self::Idle => None,
-            Self::IncreaseTimer { .. } => Some("increase_timer"),
-            Self::MarkLasts { .. } => Some("mark_lasts"),
-            Self::Thinning { .. } => Some("thinning"),
-            Self::Notifier(error) => Some(error.key()),
-        }
-    }
-}
-
-impl Supplement {
+impl Settings {
     /// Checks the settings.
     ///
     /// # Errors
@@ -100,7 +68,7 @@ impl Supplement {
 }
 
 #[cfg(test)]
-impl Supplement {
+impl Settings {
     /// Settings for tests: severe from 100,000 bytes on.
     pub(crate) const PLAIN: Self = Self {
         threshold: Some(Bytes(100_000)),
@@ -115,8 +83,8 @@ impl Supplement {
 mod tests {
     use super::*;
 
-    fn checked(change: impl FnOnce(&mut Supplement)) -> Result<(), SupplementError> {
-        let mut settings = Supplement::PLAIN;
+    fn checked(change: impl FnOnce(&mut Settings)) -> Result<(), SupplementError> {
+        let mut settings = Settings::PLAIN;
         change(&mut settings);
         settings.validate()
     }

@@ -2,7 +2,7 @@
 //!
 //! As with LSCC, an entry is valid only while its note stands in the flow's first line.
 
-use super::settings::Supplement;
+use super::Settings;
 use crate::congestion::notes::{SUPPLEMENT_MARKED, SUPPLEMENT_OWN, SUPPLEMENT_TOLD};
 use crate::flows::{Flows, Slot};
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,7 @@ impl FlowStates {
     }
 
     /// The time from which the next CNP of the switch may follow the last CNP to a flow.
-    pub fn may_supplement_from(&self, flows: &Flows, slot: Slot, settings: &Supplement) -> Nanos {
+    pub fn may_supplement_from(&self, flows: &Flows, slot: Slot, settings: &Settings) -> Nanos {
         match flows.hot(slot).notes.has(SUPPLEMENT_TOLD) {
             true => Nanos(self.told[slot.index()]) + settings.increase_timer,
             false => Nanos::ZERO,
@@ -70,7 +70,7 @@ impl FlowStates {
 
     /// Whether a CNP of the receiver that comes `now` passes. It does not within the timer after one that the switch made
     /// in its place, nor within the interval of thinning after any other.
-    pub fn passes(&mut self, flows: &mut Flows, slot: Slot, now: Nanos, settings: &Supplement) -> bool {
+    pub fn passes(&mut self, flows: &mut Flows, slot: Slot, now: Nanos, settings: &Settings) -> bool {
         let notes = flows.hot(slot).notes;
         let least = match (notes.has(SUPPLEMENT_TOLD), notes.has(SUPPLEMENT_OWN)) {
             (false, _) => Interval::ZERO,

@@ -28,8 +28,8 @@ impl SlowQueues {
     /// [`ThemisError::QueuesChosen`] where the flow control of the port chooses the queues, and
     /// [`ThemisError::SlowQueue`] for one that is not there, or belongs elsewhere.
     pub fn validate(&self, port: &PortSettings) -> Result<(), ThemisError> {
-        if let Some(remedy) = port.flow_control.chooses_queues() {
-            return Err(ThemisError::QueuesChosen { remedy });
+        if port.flow_control.chooses_queues() {
+            return Err(ThemisError::QueuesChosen);
         }
         for (priority, queue) in Priority::all().zip(self.queues) {
             let Some(queue) = queue else { continue };

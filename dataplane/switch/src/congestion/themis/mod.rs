@@ -22,20 +22,20 @@ mod check;
 pub(crate) mod figures;
 mod settings;
 
-pub use settings::{SlowQueues, Slowing, Themis, ThemisError};
+pub use settings::{Settings, SlowQueues, Slowing, ThemisError};
 
 pub(crate) use settings::validate_together;
 
-use super::lscc::Outgoing;
 use super::mark::set_ecn;
 use super::notes::{THEMIS_ANSWERED, THEMIS_SLOW, THEMIS_TOLD, THEMIS_UNREACHABLE};
-use crate::descriptor::Descriptor;
-use crate::flows::cnp::{CnpBuilder, WayBack};
+use super::scheme::Scheme;
+use crate::flows::cnp::{CnpBuilder, ReturnPath};
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Flows, Origin, Seen, Sighting, Slot};
+use crate::flows::{Crossing, Flows, Origin, Seen, Sighting, Slot};
+use crate::program::PortSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use units::{Bytes, Interval, Nanos, PortId, Priority};
+use units::{Bytes, Interval, Nanos, PortId, Priority, QueueSet};
 use wire::ip::Ecn;
 
 /// The time after which a sender without a way is tried again.
@@ -75,12 +75,12 @@ struct State {
     /// The number of its last frame in a slow queue.
     last: u64,
     /// The port and priority of that queue.
-    lane: (PortId, Priority),
+    queue: (PortId, Priority),
 }
 
 /// The slow queue that a frame would take.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lane {
+pub(crate) struct SlowQueue {
     pub port: PortId,
     pub priority: Priority,
     /// Frames that have entered the slow queue so far.
@@ -93,7 +93,7 @@ pub(crate) struct Lane {
 
 /// The task of the slow queue for a flow.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slowly {
+pub(crate) struct Slowdown {
     /// The time until which its rate is limited.
     pub until: Nanos,
     /// Whether the flow had no frame in it, and so may have some in the usual queue.
@@ -102,20 +102,20 @@ pub(crate) struct Slowly {
 
 /// THEMIS on one port.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Gatekeeper {
-    settings: Themis,
+pub(crate) struct Themis {
+    settings: Settings,
     states: Vec<State>,
     /// CNPs that were made, with the port of their sender, and their flow unless its slot has lost its meaning.
     waiting: VecDeque<(PortId, Option<Slot>, Notification)>,
     /// The time until which a port has no room for the next CNP, if that is so.
     blocked: Option<Nanos>,
     builder: CnpBuilder,
-    counters: ThemisCounters,
+    pub counters: ThemisCounters,
 }
 
-impl Gatekeeper {
+impl Themis {
     /// THEMIS with `capacity` flows.
-    pub fn new(settings: &Themis, capacity: u32) -> Self {
+    pub fn new(settings: &Settings, capacity: u32) -> Self {
         Self {
             settings: *settings,
             states: vec![State::default(); capacity as usize],
@@ -126,58 +126,13 @@ impl Gatekeeper {
         }
     }
 
-    /// Applies new settings.
-    pub fn configure(&mut self, settings: &Themis) {
-        self.settings = *settings;
-    }
-
-    /// Adapts to an exchanged table of flows: the entries of `spare`, which are empty, replace those for the former
-    /// slots. CNPs that wait are complete and still leave, because marks were removed for them.
-    pub fn exchange_flows(&mut self, spare: &mut Self) {
-        core::mem::swap(&mut self.states, &mut spare.states);
-        self.waiting.iter_mut().for_each(|(_, slot, _)| *slot = None);
-    }
-
-    pub fn counters(&self) -> &ThemisCounters {
-        &self.counters
-    }
-
-    /// Takes a frame that goes out to the long link, [seen](Flows::see) before.
-    #[inline]
-    pub fn send(
-        &mut self,
-        now: Nanos,
-        outgoing: Outgoing,
-        seen: Seen,
-        flows: &mut Flows,
-        descriptor: &Descriptor,
-        headers: &mut [u8],
-    ) {
-        match seen.sighting {
-            Sighting::Of(_) | Sighting::Stranger if seen.data && descriptor.ecn() == Ecn::Ce => {
-                self.receive_mark(now, outgoing.port, seen, flows, descriptor, headers);
-            }
-            Sighting::Notification(flow) => {
-                self.tell(now, flow, Origin::of(outgoing.port, descriptor, headers), flows);
-            }
-            _ => {}
-        }
-    }
-
     /// Answers a marked packet with a CNP, and removes the mark. The mark stays where no CNP stands for it.
     #[cold]
-    fn receive_mark(
-        &mut self,
-        now: Nanos,
-        port: PortId,
-        seen: Seen,
-        flows: &mut Flows,
-        descriptor: &Descriptor,
-        headers: &mut [u8],
-    ) {
+    fn receive_mark(&mut self, frame: Crossing<'_>, seen: Seen, flows: &mut Flows, headers: &mut [u8]) {
+        let now = frame.now;
         let Some(interval) = self.settings.cnp_interval else { return };
         let slot = match seen.sighting {
-            Sighting::Of(slot) if flows.is_from(slot, Origin::of(port, descriptor, headers)) => slot,
+            Sighting::Of(slot) if flows.is_from(slot, frame.origin(headers)) => slot,
             _ => {
                 self.counters.marks_kept += 1;
                 return;
@@ -188,10 +143,10 @@ impl Gatekeeper {
         let recent = notes.has(THEMIS_ANSWERED) && since < interval;
         // A route may come back.
         let unreachable = notes.has(THEMIS_UNREACHABLE) && since < RETRY;
-        let answered =
-            !unreachable && (recent || self.answer(now, slot, WayBack::of(headers, seen.source_port), flows));
+        let answered = !unreachable
+            && (recent || self.answer(now, slot, ReturnPath::of(headers, seen.source_port), flows));
         if answered {
-            set_ecn(headers, descriptor.payload_offset, Ecn::Ect0);
+            set_ecn(headers, frame.descriptor.payload_offset, Ecn::Ect0);
             self.counters.marks_removed += 1;
         } else {
             self.counters.marks_kept += 1;
@@ -199,7 +154,7 @@ impl Gatekeeper {
     }
 
     /// Makes a CNP to the sender of a flow. Returns whether it was made.
-    fn answer(&mut self, now: Nanos, slot: Slot, way: Option<WayBack>, flows: &mut Flows) -> bool {
+    fn answer(&mut self, now: Nanos, slot: Slot, way: Option<ReturnPath>, flows: &mut Flows) -> bool {
         if self.waiting.len() == WAITING || self.blocked.is_some() {
             return false;
         }
@@ -242,17 +197,17 @@ impl Gatekeeper {
         (notes.has(THEMIS_TOLD) || notes.has(THEMIS_SLOW)).then_some(slot)
     }
 
-    /// Decides whether the next frame of a flow, which may have to go slowly, takes the slow queue of `lane`, and how slow
+    /// Decides whether the next frame of a flow, which may have to go slowly, takes the `queue`, and how slow
     /// that queue must be for the flow.
     ///
     /// Its order is kept: when it enters, the slow queue waits for the frames in the usual one, and it returns when its last
     /// frame has left the slow one. A flow that has changed its port or priority since takes the usual queue.
-    pub fn slow(&mut self, now: Nanos, slot: Slot, flows: &mut Flows, lane: &Lane) -> Option<Slowly> {
+    pub fn slow(&mut self, now: Nanos, slot: Slot, flows: &mut Flows, queue: &SlowQueue) -> Option<Slowdown> {
         let state = &mut self.states[slot.index()];
         let notes = &mut flows.hot_mut(slot).notes;
-        let (here, left) = ((lane.port, lane.priority), lane.entered - lane.waiting);
-        if notes.has(THEMIS_SLOW) && state.lane != here {
-            // Frames may still wait in the former lane for as long as the flow was slowed down.
+        let (here, left) = ((queue.port, queue.priority), queue.entered - queue.waiting);
+        if notes.has(THEMIS_SLOW) && state.queue != here {
+            // Frames may still wait in the former queue for as long as the flow was slowed down.
             let over = self.settings.slowing.is_none_or(|it| now >= state.told + it.hold + it.hold);
             notes.set(THEMIS_SLOW, !over);
             self.counters.not_slowed += 1;
@@ -261,7 +216,7 @@ impl Gatekeeper {
         let inside = notes.has(THEMIS_SLOW) && state.last > left;
         let until = self.settings.slowing.map(|slowing| state.told + slowing.hold);
         let until = until.filter(|until| notes.has(THEMIS_TOLD) && now < *until);
-        let has_room = self.settings.slowing.is_some_and(|slowing| lane.bytes < slowing.limit);
+        let has_room = self.settings.slowing.is_some_and(|slowing| queue.bytes < slowing.limit);
         let enters = !inside && until.is_some() && has_room;
         notes.set(THEMIS_TOLD, until.is_some());
         notes.set(THEMIS_SLOW, inside || enters);
@@ -269,14 +224,39 @@ impl Gatekeeper {
             self.counters.not_slowed += u64::from(until.is_some());
             return None;
         }
-        (state.last, state.lane) = (lane.entered + 1, here);
+        (state.last, state.queue) = (queue.entered + 1, here);
         self.counters.slowed += 1;
-        Some(Slowly { until: until.unwrap_or(now), enters })
+        Some(Slowdown { until: until.unwrap_or(now), enters })
+    }
+}
+
+impl Scheme for Themis {
+    fn is_on(&self, port: &PortSettings) -> bool {
+        port.notifiers.themis.is_some()
     }
 
-    /// The time of the next call of [`Gatekeeper::notify`].
+    /// CNPs that wait are complete and still leave, because marks were removed for them.
+    fn configure(&mut self, spare: &mut Self, exchanged: bool) {
+        self.settings = spare.settings;
+        if exchanged {
+            core::mem::swap(&mut self.states, &mut spare.states);
+            self.waiting.iter_mut().for_each(|(_, slot, _)| *slot = None);
+        }
+    }
+
     #[inline]
-    pub fn deadline(&self) -> Nanos {
+    fn send(&mut self, frame: Crossing<'_>, seen: Seen, flows: &mut Flows, headers: &mut [u8]) {
+        match seen.sighting {
+            Sighting::Of(_) | Sighting::Stranger if seen.data && frame.descriptor.ecn() == Ecn::Ce => {
+                self.receive_mark(frame, seen, flows, headers);
+            }
+            Sighting::Notification(flow) => self.tell(frame.now, flow, frame.origin(headers), flows),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn deadline(&self) -> Nanos {
         match self.blocked {
             Some(until) => until,
             None if self.waiting.is_empty() => Nanos::NEVER,
@@ -284,20 +264,18 @@ impl Gatekeeper {
         }
     }
 
-    /// The number of CNPs that wait.
-    pub fn waiting(&self) -> u64 {
+    fn waiting(&self) -> u64 {
         self.waiting.len() as u64
     }
 
-    /// Whether CNPs wait until a port that has room again calls [`Gatekeeper::notify`].
-    #[inline]
-    pub fn is_blocked(&self) -> bool {
-        self.blocked == Some(Nanos::NEVER)
-    }
-
-    /// Gives out the CNPs that wait, as long as `send` takes them. The flow of one without a way keeps its marks from
-    /// then on.
-    pub fn notify(&mut self, flows: &mut Flows, mut send: impl FnMut(PortId, Notification) -> Offer) {
+    /// The flow of a CNP without a way keeps its marks from then on.
+    fn notify(
+        &mut self,
+        _: Nanos,
+        _: QueueSet,
+        flows: &mut Flows,
+        send: &mut dyn FnMut(PortId, Notification) -> Offer,
+    ) {
         self.blocked = None;
         while let Some(&(port, slot, cnp)) = self.waiting.front() {
             match send(port, cnp) {

@@ -7,7 +7,7 @@ use units::{BitRate, Bytes, Interval, Priority, PrioritySet, QueueId};
 /// THEMIS on the long port of a gateway ("THEMIS: Addressing Congestion-Induced Unfairness in Long-Haul RDMA
 /// Networks", ICNP 2025; its abstract and its public code, because the paper itself was not at hand).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Themis {
+pub struct Settings {
     /// Proactive notification: the least interval between two CNPs to a flow whose outgoing packets carry congestion
     /// marks. `None` leaves the marks alone.
     pub cnp_interval: Option<Interval>,
@@ -48,28 +48,26 @@ impl SlowQueues {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "each message names its fields")]
 pub enum ThemisError {
-    #[error(
-        "THEMIS neither answers marks nor slows flows down; set cnp_interval or slow_rate, or remove the table"
-    )]
+    #[error("THEMIS neither answers marks nor slows flows down")]
     Idle,
     #[error("CNPs of a flow every {interval} are too frequent; expected at least {least}")]
     CnpInterval { interval: Interval, least: Interval },
-    #[error("a hold of 0 slows no flow down; set slow_rate = \"none\" to slow none down on purpose")]
+    #[error("a hold of 0 slows no flow down")]
     Hold,
-    #[error("a slow queue without room slows no flow down; expected slow_limit above 0")]
+    #[error("a slow queue without room slows no flow down")]
     Limit,
     #[error("THEMIS can slow flows down in lossless priorities only, and the port has none")]
     WithoutLossless,
     #[error(transparent)]
     Notifier(#[from] NotifierError),
     #[error(
-        "port {other} slows flows down already, and the slow queues of a gateway belong to one long port; set slow_rate = \"none\" on one of them"
+        "port {other} slows flows down already, and the slow queues of a gateway belong to one long port"
     )]
     SecondPort { other: String },
     #[error(
-        "the flow control of this port chooses the queues of its frames, and slow queues would reorder their flows; set {remedy}, or slow_rate = \"none\" in THEMIS"
+        "the flow control of this port chooses the queues of its frames, and slow queues would reorder their flows"
     )]
-    QueuesChosen { remedy: &'static str },
+    QueuesChosen,
     #[error(
         "the slow queue {queue} of priority {priority} is not one of the port's additional queues, or has no rate limit"
     )]
@@ -79,7 +77,7 @@ pub enum ThemisError {
 /// The shortest interval of CNPs.
 const LEAST: Interval = Interval::from_micros(1);
 
-impl Themis {
+impl Settings {
     /// Checks THEMIS on a port with these `lossless` priorities.
     ///
     /// # Errors
@@ -105,7 +103,7 @@ impl Themis {
 /// # Errors
 /// [`ThemisError::SecondPort`] where two ports slow flows down.
 pub(crate) fn validate_together<'a>(
-    ports: impl Iterator<Item = (&'a str, Themis)>,
+    ports: impl Iterator<Item = (&'a str, Settings)>,
 ) -> Result<(), (&'a str, ThemisError)> {
     let mut slowing = ports.filter(|(_, it)| it.slowing.is_some());
     match (slowing.next(), slowing.next()) {
@@ -117,7 +115,7 @@ pub(crate) fn validate_together<'a>(
 }
 
 #[cfg(test)]
-impl Themis {
+impl Settings {
     /// Settings for tests: proactive notification alone.
     pub(crate) const PLAIN: Self =
         Self { cnp_interval: Some(Interval::from_micros(5)), slowing: None, notifier: Notifier::PLAIN };

@@ -1,7 +1,7 @@
 //! The ECN thresholds of a port that move.
 
 use super::EgressPort;
-use crate::congestion::adaptive_ecn::{AdaptiveEcnReport, AdaptiveEcnStep, Seen};
+use crate::congestion::{QueueSample, ThresholdStep, ThresholdsReport};
 use units::{Nanos, Priority};
 
 impl EgressPort {
@@ -11,7 +11,7 @@ impl EgressPort {
         &mut self,
         now: Nanos,
         inputs: impl Fn(Priority) -> u32,
-        mut report: impl FnMut(Priority, AdaptiveEcnStep, AdaptiveEcnReport),
+        mut report: impl FnMut(Priority, ThresholdStep, ThresholdsReport),
     ) {
         for id in self.adapting.iter() {
             if !self.queue(id).adaptive.as_ref().is_some_and(|it| it.is_due(now)) {
@@ -21,7 +21,7 @@ impl EgressPort {
             let paused = self.gate.pauses.paused_for(priority, now);
             let queue = &mut self.queues[id.index()];
             let marked = queue.counters.marked + queue.counters.already_marked;
-            let seen = Seen { queue: queue.bytes, carried, marked, paused };
+            let seen = QueueSample { queue: queue.bytes, carried, marked, paused };
             let Some(adaptive) = &mut queue.adaptive else { continue };
             let before = adaptive.report();
             let Some(red) = adaptive.look(now, seen, || inputs(priority)) else { continue };

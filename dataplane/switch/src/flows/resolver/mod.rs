@@ -52,7 +52,7 @@ pub struct DataFlows {
 
 /// The position of a packet in a sequence of PSNs.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Said {
+pub(super) enum PsnPosition {
     /// A request with this PSN.
     Request(Psn),
     /// A response that repeats the PSN of a request.
@@ -199,19 +199,19 @@ impl Resolver {
     /// Whether to accept a packet from another origin than those before it. Nothing must have come from the former
     /// origin for about a second, and on a bound half-flow the packet must continue where the others ended.
     /// Stations move, and routes change; but a forger sends beside the true sender.
-    pub fn follows(&self, table: &FlowTable, slot: Slot, now: Nanos, said: Said) -> bool {
+    pub fn follows(&self, table: &FlowTable, slot: Slot, now: Nanos, position: PsnPosition) -> bool {
         if Tick::of(now).since(table.hot(slot).last_seen) <= QUIET {
             return false;
         }
         let Some(partner) = table.partner(slot) else { return true };
-        match said {
-            Said::Request(psn) if table.hot(slot).progress.has_requests() => {
+        match position {
+            PsnPosition::Request(psn) if table.hot(slot).progress.has_requests() => {
                 !self.doubts_request(table, slot, psn)
             }
-            Said::Response(response) => {
+            PsnPosition::Response(response) => {
                 self.doubts_response(table, slot, partner, &response) == (false, false)
             }
-            Said::Request(_) | Said::Unnumbered => table.cold(slot).flags.has(Flags::MANAGED),
+            PsnPosition::Request(_) | PsnPosition::Unnumbered => table.cold(slot).flags.has(Flags::MANAGED),
         }
     }
 

@@ -447,5 +447,5 @@ fn orderly_connections_that_start_at_random_are_resolved() {
     let respond = Step::Respond { side: 0, count: 3, lost_before: 0, lost_behind: 0 };
     let steps = (0..40).flat_map(|at| [(at % 5, send), (at % 5, respond)]).collect();
     let port = run((3..8).map(plan).collect(), steps, nothing_is_wrong).unwrap();
-    assert_eq!(port.flows.data(), DataFlows { resolved: 5, unresolved: 0 });
+    assert_eq!(port.flows.report().data, DataFlows { resolved: 5, unresolved: 0 });
 }

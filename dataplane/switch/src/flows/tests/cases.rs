@@ -11,11 +11,11 @@ fn a_pair_needs_two_responses_about_different_requests() {
     port.ack(Y_TO_X, 0x10, START + 1);
     port.ack(Y_TO_X, 0x10, START + 1);
     assert_eq!(port.source(X_TO_Y, 0x20), None);
-    assert_eq!(port.flows.data(), DataFlows { resolved: 0, unresolved: 1 });
+    assert_eq!(port.flows.report().data, DataFlows { resolved: 0, unresolved: 1 });
     port.ack(Y_TO_X, 0x10, START + 3);
     assert_eq!((port.source(X_TO_Y, 0x20), port.source(Y_TO_X, 0x10)), (Some(0x10), Some(0x20)));
-    assert_eq!(port.flows.data(), DataFlows { resolved: 1, unresolved: 0 });
-    assert_eq!(port.flows.resolver_counters().resolved_by_psn, 1);
+    assert_eq!(port.flows.report().data, DataFlows { resolved: 1, unresolved: 0 });
+    assert_eq!(port.flows.report().resolver.resolved_by_psn, 1);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn exchange(port: &mut Port) {
 fn a_response_about_nothing_that_is_known_is_not_ambiguous() {
     let mut port = Port::new();
     port.ack(Y_TO_X, 0x10, START);
-    assert_eq!(port.flows.resolver_counters().ambiguous, 0);
+    assert_eq!(port.flows.report().resolver.ambiguous, 0);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn pairs_in_step_from_zero_stay_unresolved_until_one_candidate_is_left() {
             assert_eq!(port.source(X_TO_Y, destination), None);
         }
     }
-    assert_eq!(port.flows.resolver_counters().ambiguous, 400);
+    assert_eq!(port.flows.report().resolver.ambiguous, 400);
     // They leave the step one by one; the last has nobody left to be mistaken for.
     for (left, (destination, source)) in pairs.into_iter().enumerate() {
         for psn in 100..120 + 10 * (4 - left as u32) {
@@ -231,7 +231,7 @@ fn a_response_about_what_was_never_sent_takes_a_pair_apart_for_good() {
     let mut port = bound();
     port.ack(Y_TO_X, 0x10, START + 10);
     assert_eq!((port.source(X_TO_Y, 0x20), port.source(Y_TO_X, 0x10)), (None, None));
-    assert_eq!(port.flows.resolver_counters().contradicted, 1);
+    assert_eq!(port.flows.report().resolver.contradicted, 1);
     for psn in START + 10..START + 40 {
         port.write(X_TO_Y, 0x20, psn);
         port.ack(Y_TO_X, 0x10, psn);
@@ -245,8 +245,8 @@ fn a_pair_is_in_doubt_when_requests_go_back_behind_what_was_acknowledged_or_leap
         let mut port = bound();
         port.write(X_TO_Y, 0x20, psn);
         assert_eq!(port.source(X_TO_Y, 0x20), None);
-        assert_eq!(port.flows.resolver_counters().suspended, 1);
-        assert_eq!(port.flows.data(), DataFlows { resolved: 0, unresolved: 1 });
+        assert_eq!(port.flows.report().resolver.suspended, 1);
+        assert_eq!(port.flows.report().data, DataFlows { resolved: 0, unresolved: 1 });
         for psn in psn + 1..psn + 40 {
             port.write(X_TO_Y, 0x20, psn);
             port.ack(Y_TO_X, 0x10, psn);
@@ -269,7 +269,7 @@ fn retransmission_of_what_was_not_acknowledged_leaves_a_pair_alone() {
     }
     port.ack(Y_TO_X, 0x10, START + 19);
     assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
-    assert_eq!(port.flows.resolver_counters().suspended, 0);
+    assert_eq!(port.flows.report().resolver.suspended, 0);
 }
 
 #[test]
@@ -298,8 +298,12 @@ fn data_of_a_read_come_from_where_its_requests_go() {
         port.ack(Y_TO_X, 0x10, psn + 3);
     }
     assert_eq!(port.source(Y_TO_X, 0x10), Some(0x20));
-    assert_eq!(port.flows.resolver_counters().contradicted, 0);
-    assert_eq!(port.flows.data(), DataFlows { resolved: 1, unresolved: 0 }, "the requests are no data");
+    assert_eq!(port.flows.report().resolver.contradicted, 0);
+    assert_eq!(
+        port.flows.report().data,
+        DataFlows { resolved: 1, unresolved: 0 },
+        "the requests are no data"
+    );
 }
 
 #[test]
@@ -307,9 +311,9 @@ fn the_connection_manager_binds_before_there_is_data_and_ends_it_too() {
     let mut port = Port::new();
     port.connect(X_TO_Y, 0x10, 0x20, 5);
     assert_eq!((port.source(X_TO_Y, 0x20), port.source(Y_TO_X, 0x10)), (Some(0x10), Some(0x20)));
-    assert_eq!((port.flows.len(), port.flows.data()), (2, DataFlows::default()));
+    assert_eq!((port.flows.report().known, port.flows.report().data), (2, DataFlows::default()));
     let slot = port.packet(X_TO_Y, Opcode::UC_WRITE_ONLY, 0x20, 7, 0, &[]).unwrap();
-    assert_eq!(port.flows.data(), DataFlows { resolved: 1, unresolved: 0 });
+    assert_eq!(port.flows.report().data, DataFlows { resolved: 1, unresolved: 0 });
     let notified = |port: &Port, qp| {
         let mut bytes = [0; 12];
         let qp = QueuePair::from_low_bits(qp);
@@ -323,8 +327,8 @@ fn the_connection_manager_binds_before_there_is_data_and_ends_it_too() {
     port.disconnect(X_TO_Y, 0x20, 5);
     assert_eq!((port.source(X_TO_Y, 0x20), port.source(Y_TO_X, 0x10)), (None, None));
     assert_eq!(notified(&port, 0x10), None);
-    assert_eq!(port.flows.data(), DataFlows { resolved: 0, unresolved: 1 });
-    let counters = port.flows.resolver_counters();
+    assert_eq!(port.flows.report().data, DataFlows { resolved: 0, unresolved: 1 });
+    let counters = port.flows.report().resolver;
     assert_eq!((counters.resolved_by_cm, counters.ended), (1, 1));
 }
 
@@ -352,7 +356,7 @@ fn what_is_no_flow_enters_nothing() {
     }
     assert_eq!(port.packet(X_TO_Y, Opcode::RC_SEND_ONLY, 1, 0, 0, &[]), None);
     port.connect(X_TO_Y, 1, 0x20, 5);
-    assert_eq!(port.flows.len(), 0);
+    assert_eq!(port.flows.report().known, 0);
 }
 
 #[test]
@@ -394,8 +398,12 @@ fn when_one_half_goes_the_other_is_no_longer_bound() {
         port.write(X_TO_Y, 0x100 + qp, 0);
         assert_eq!(port.source(X_TO_Y, 0x20).is_some(), port.slot(Y_TO_X, 0x10).is_some());
     }
-    let data = port.flows.data();
-    assert_eq!((port.flows.len(), data.resolved + data.unresolved), (16, 15), "0x10 only acknowledges");
+    let data = port.flows.report().data;
+    assert_eq!(
+        (port.flows.report().known, data.resolved + data.unresolved),
+        (16, 15),
+        "0x10 only acknowledges"
+    );
 }
 
 #[test]
@@ -409,7 +417,7 @@ fn more_than_64_unresolved_flows_between_two_hosts_are_not_told_apart() {
         port.ack(Y_TO_X, 0x10, psn);
     }
     assert_eq!(port.source(X_TO_Y, 0x100), None);
-    assert!(port.flows.resolver_counters().ambiguous >= 40);
+    assert!(port.flows.report().resolver.ambiguous >= 40);
     port.connect(X_TO_Y, 0x11, 0x101, 5);
     port.write(X_TO_Y, 0x140, 64 << 14 | 1 << 20 | 1);
     for psn in (1 << 20) + 40..(1 << 20) + 80 {
@@ -479,5 +487,5 @@ fn the_next_packet_of_a_flow_that_was_idle_for_too_long_begins_a_new_one() {
     port.now += Interval::from_secs(11);
     port.write(X_TO_Y, 0x21, 3);
     assert_eq!(port.source(X_TO_Y, 0x21), None, "the queue pair may be used by another by now");
-    assert_eq!(port.flows.flow_counters().aged, 2, "both halves");
+    assert_eq!(port.flows.report().table.aged, 2, "both halves");
 }

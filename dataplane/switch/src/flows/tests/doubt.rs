@@ -25,7 +25,7 @@ fn requests_without_responses_are_checked_at_multiples_of_2_to_20() {
         assert!(is_bound(&port), "{opcode:?}");
         port.packet(X_TO_Y, opcode, 0x20, START + (2 << 20), 0, &[]);
         assert!(!is_bound(&port), "{opcode:?}");
-        assert_eq!(port.flows.resolver_counters().suspended, 1);
+        assert_eq!(port.flows.report().resolver.suspended, 1);
     }
 }
 
@@ -35,7 +35,7 @@ fn a_response_more_than_a_window_behind_the_last_request_suspends_its_pair() {
         let mut port = bound();
         send_up_to(&mut port, Opcode::RC_WRITE_MIDDLE, START + 9 + (1 << 20) + beyond);
         port.ack(Y_TO_X, 0x10, START + 9);
-        assert_eq!((is_bound(&port), port.flows.resolver_counters().suspended), (suspended == 0, suspended));
+        assert_eq!((is_bound(&port), port.flows.report().resolver.suspended), (suspended == 0, suspended));
     }
 }
 
@@ -45,7 +45,7 @@ fn a_response_behind_the_one_before_suspends_its_pair() {
     port.ack(Y_TO_X, 0x10, START + 9);
     assert!(is_bound(&port), "it repeats the last one");
     port.ack(Y_TO_X, 0x10, START + 8);
-    assert_eq!((is_bound(&port), port.flows.resolver_counters().suspended), (false, 1));
+    assert_eq!((is_bound(&port), port.flows.report().resolver.suspended), (false, 1));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_repeated_request_leaves_those_after_it_to_be_acknowledged() {
         port.write(X_TO_Y, 0x20, psn);
     }
     port.ack(Y_TO_X, 0x10, START + 19);
-    assert_eq!((is_bound(&port), port.flows.resolver_counters().contradicted), (true, 0));
+    assert_eq!((is_bound(&port), port.flows.report().resolver.contradicted), (true, 0));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn the_next_request_may_follow_the_response_to_the_longest_read() {
     port.packet(X_TO_Y, Opcode::RC_READ_REQUEST, 0x20, START + 10, 0, &reth);
     // 2 GiB in packets of 1,024 bytes.
     port.write(X_TO_Y, 0x20, START + 10 + (1 << 21));
-    assert_eq!((is_bound(&port), port.flows.resolver_counters().suspended), (true, 0));
+    assert_eq!((is_bound(&port), port.flows.report().resolver.suspended), (true, 0));
 }
 
 #[test]
@@ -77,10 +77,7 @@ fn a_first_request_the_other_way_suspends_a_pair_unless_the_connection_manager_b
             port.connect(X_TO_Y, 0x10, 0x20, 5);
         }
         port.write(Y_TO_X, 0x10, 7);
-        assert_eq!(
-            (is_bound(&port), port.flows.resolver_counters().suspended),
-            (managed, u64::from(!managed))
-        );
+        assert_eq!((is_bound(&port), port.flows.report().resolver.suspended), (managed, u64::from(!managed)));
     }
 }
 
@@ -134,9 +131,9 @@ fn a_response_on_a_half_flow_for_which_its_chain_has_no_room_is_ambiguous() {
     for qp in 0..64 {
         port.ack(Y_TO_X, 0x100 + qp, START);
     }
-    assert_eq!(port.flows.resolver_counters().ambiguous, 0);
+    assert_eq!(port.flows.report().resolver.ambiguous, 0);
     port.ack(Y_TO_X, 0x140, START);
-    assert_eq!(port.flows.resolver_counters().ambiguous, 1);
+    assert_eq!(port.flows.report().resolver.ambiguous, 1);
 }
 
 #[test]
@@ -181,5 +178,5 @@ fn a_half_flow_of_which_only_strangers_sent_requests_is_not_bound_by_their_respo
     port.packet(X_TO_Y, Opcode::RC_ACKNOWLEDGE, 0x20, START, usual, &[0; 4]);
     assert_eq!(port.at(0, 2).packet(X_TO_Y, Opcode::RC_WRITE_ONLY, 0x20, 0, usual, &[]), None);
     port.at(0, 1).ack(Y_TO_X, 0x10, 0);
-    assert_eq!((port.source(X_TO_Y, 0x20), port.flows.resolver_counters().ambiguous), (None, 1));
+    assert_eq!((port.source(X_TO_Y, 0x20), port.flows.report().resolver.ambiguous), (None, 1));
 }

@@ -1,7 +1,7 @@
 //! Whole frames, and CNPs to their senders.
 
 use super::*;
-use crate::flows::cnp::{CnpBuilder, WayBack};
+use crate::flows::cnp::{CnpBuilder, ReturnPath};
 use crate::flows::notifications::Notification;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use units::{Bytes, Priority};
@@ -24,9 +24,10 @@ fn write() -> [u8; 70] {
 
 fn see(flows: &mut Flows, way: Way, bytes: &[u8]) -> Seen {
     let descriptor = Descriptor::parse(bytes, Bytes(bytes.len() as u64)).unwrap();
-    let came = (PortId(3), WireBytes(94));
-    let seen = flows.see_next(Nanos::ZERO, way, came, &descriptor, bytes);
-    seen.unwrap_or_else(|| flows.see(Nanos::ZERO, way, came, &descriptor, bytes))
+    let (now, port, length) = (Nanos::ZERO, PortId(3), WireBytes(94));
+    let frame = Crossing { now, port, length, limited: false, descriptor: &descriptor };
+    let seen = flows.see_next(way, frame, bytes);
+    seen.unwrap_or_else(|| flows.see(way, frame, bytes))
 }
 
 #[test]
@@ -77,8 +78,8 @@ fn flows_stay_unless_their_table_is_another_one() {
     ] {
         let mut flows = Flows::new(settings(4), KEY);
         flows.enter(0x20, Nanos::ZERO);
-        assert_eq!(flows.configure(next, &mut Flows::new(next, key)), exchanged);
-        assert_eq!((flows.len(), flows.settings), (u32::from(!exchanged), next));
+        assert_eq!(flows.configure(&mut Flows::new(next, key)), exchanged);
+        assert_eq!((flows.report().known, flows.settings), (u32::from(!exchanged), next));
     }
 }
 
@@ -86,7 +87,7 @@ fn flows_stay_unless_their_table_is_another_one() {
 fn a_new_round_trip_decides_whether_psns_identify_pairs() {
     let mut port = Port::new();
     let long = FlowSettings { round_trip: Interval::from_millis(200), ..settings(1_000) };
-    port.flows.configure(long, &mut Flows::new(long, KEY));
+    port.flows.configure(&mut Flows::new(long, KEY));
     for psn in START..START + 40 {
         port.now += Interval::from_millis(10);
         port.write(X_TO_Y, 0x20, psn);
@@ -122,7 +123,7 @@ fn a_cnp_goes_from_the_receiver_to_the_sender_by_the_way_that_is_kept() {
             Origin::new(PortId(3), SENDER, if tag.is_some() { 5 } else { 0 }),
         );
         let tags: Vec<_> = tag.into_iter().collect();
-        flows.keep(forth, WayBack::of(&headers(&tags), 49_314).unwrap());
+        flows.keep(forth, ReturnPath::of(&headers(&tags), 49_314).unwrap());
         let (mut builder, marks) =
             (CnpBuilder::default(), (Dscp::from_low_bits(48), Priority::from_low_bits(6)));
         assert_eq!(builder.build(&flows, forth, marks), None, "the queue pair is unknown");
@@ -156,8 +157,8 @@ fn a_cnp_goes_from_the_receiver_to_the_sender_by_the_way_that_is_kept() {
 
 #[test]
 fn behind_two_tags_there_is_no_way_back() {
-    assert!(WayBack::of(&headers(&[5]), 0).is_some());
-    assert!(WayBack::of(&headers(&[5, 6]), 0).is_none());
+    assert!(ReturnPath::of(&headers(&[5]), 0).is_some());
+    assert!(ReturnPath::of(&headers(&[5, 6]), 0).is_none());
 }
 
 /// Packets of eight flows that are known.

@@ -28,7 +28,7 @@ fn one_queue_pair_at_100g_over_100_ms_stays_bound() {
             unbound += u64::from(sent > in_flight * 11 / 10 && port.source(X_TO_Y, 0x20).is_none());
         }
     }
-    let counters = port.flows.resolver_counters();
+    let counters = port.flows.report().resolver;
     assert_eq!((counters.resolved_by_psn, counters.suspended, unbound), (1, 0, 0), "{counters:?}");
 }
 
@@ -45,7 +45,7 @@ fn where_psns_cannot_cover_the_link_connection_management_alone_binds() {
         port.ack(Y_TO_X, 0x11, psn(sent));
     }
     assert_eq!((port.source(X_TO_Y, 0x20), port.source(X_TO_Y, 0x21)), (None, Some(0x11)));
-    let counters = port.flows.resolver_counters();
+    let counters = port.flows.report().resolver;
     assert_eq!((counters.resolved_by_psn, counters.resolved_by_cm, counters.suspended), (0, 1, 0));
 }
 
@@ -62,7 +62,7 @@ fn a_flood_of_requests_of_one_host_leaves_those_of_others_in_the_table() {
     for number in 1..=500 {
         port.reply(hosts(number).reversed(), 0x8000 + number, number);
     }
-    assert_eq!(port.flows.resolver_counters().resolved_by_cm, 500);
+    assert_eq!(port.flows.report().resolver.resolved_by_cm, 500);
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn what_crosses_the_wrong_way_answers_nothing() {
         port.write(Hosts { way: Way::In, ..X_TO_Y }, 0x20, psn + 2_000);
     }
     assert_eq!((port.source(X_TO_Y, 0x20), port.source(FORGED, 0x666)), (None, None));
-    assert_eq!(port.flows.resolver_counters().resolved_by_psn, 0);
+    assert_eq!(port.flows.report().resolver.resolved_by_psn, 0);
     for psn in START + 30..START + 40 {
         port.ack(Y_TO_X, 0x10, psn);
         port.ack(FORGED, 0x10, psn + 1_000);
     }
     assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
-    assert_eq!(port.flows.resolver_counters().contradicted, 0);
+    assert_eq!(port.flows.report().resolver.contradicted, 0);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn responses_within_the_first_round_trip_are_not_believed_and_later_ones_compete
     assert_eq!(port.source(X_TO_Y, 0x20), None);
     send(&mut port, 100, 1_000);
     assert_eq!(port.source(X_TO_Y, 0x20), None);
-    assert!(port.flows.resolver_counters().ambiguous > 800);
+    assert!(port.flows.report().resolver.ambiguous > 800);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn packets_of_another_port_or_station_neither_suspend_nor_contradict_a_pair() {
         let cold = *port.flows.cold(port.slot(X_TO_Y, 0x20).unwrap());
         assert_eq!((cold.ingress, cold.source), (PortId(0), MacAddress([2, 0, 0, 0, 0, 1])));
         port.at(0, 1).write(X_TO_Y, 0x20, START + 10);
-        assert_eq!(port.flows.resolver_counters().suspended, 0);
+        assert_eq!(port.flows.report().resolver.suspended, 0);
     }
 }
 
@@ -269,7 +269,7 @@ fn who_did_not_make_a_connection_does_not_end_it_at_once() {
     // Had it been true, the next life of the queue pair would show it.
     port.at(0, 1).write(X_TO_Y, 0x20, START + (1 << 22));
     assert_eq!(port.source(X_TO_Y, 0x20), None);
-    let counters = port.flows.resolver_counters();
+    let counters = port.flows.report().resolver;
     assert_eq!((counters.ended, counters.suspended), (0, 1));
 }
 
@@ -282,5 +282,5 @@ fn two_replies_in_the_name_of_a_host_leave_it_without_a_pair() {
     port.at(1, 9).disconnect(X_TO_Y, 0x20, 9);
     port.at(0, 1).reply(X_TO_Y, 0x10, 5);
     assert_eq!(port.source(X_TO_Y, 0x20), None);
-    assert_eq!(port.flows.resolver_counters().resolved_by_cm, 1);
+    assert_eq!(port.flows.report().resolver.resolved_by_cm, 1);
 }

@@ -1,6 +1,7 @@
 //! One port, without forwarding and egress.
 
 use super::*;
+use crate::congestion::Notifiers;
 use crate::ledger::ShardId;
 use crate::program::{
     Bifrost, BufferSettings, FlowControl, ForwardingSettings, GroupSettings, LosslessGroup, Lscc, Settings,
@@ -53,7 +54,7 @@ fn with_lscc() -> PortSettings {
     lscc.calculation.most = BitRate::gigabits(8);
     lscc.limiting.reference = WireBytes(1);
     lscc.limiting.long_flow = WireBytes(1_000_000);
-    PortSettings { lscc: Some(lscc), ..settings() }
+    PortSettings { notifiers: Notifiers { lscc: Some(lscc), ..Default::default() }, ..settings() }
 }
 
 fn program(port: PortSettings) -> Program {
@@ -262,7 +263,7 @@ fn what_new_settings_start_is_awake_and_what_they_leave_alone_sleeps_on() {
         (with_lscc(), fewer(with_lscc()), [None, Some(100_005)]),
         (with_lscc(), settings(), [None, None]),
     ] {
-        let (lossless, has_lscc) = (new.lossless(), new.lscc.is_some());
+        let (lossless, has_lscc) = (new.lossless(), new.notifiers.lscc.is_some());
         let mut bench = Bench::new(old);
         bench.configure(5, new);
         assert_eq!(bench.awake_until(), awake_until);

@@ -1,10 +1,13 @@
 //! The checks of the remap of frames that bounce.
 
-use crate::program::{ForwardingSettings, PortSettings, ProgramError, RemapError, Settings, Trust};
+use crate::program::{
+    ForwardingSettings, PortError, PortSettings, ProgramError, RemapError, Settings, Trust,
+};
 
 pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
     for port in settings.ports.iter().filter(|port| !port.remap.is_empty()) {
-        let named = |error| ProgramError::Remap { port: port.name.clone(), error };
+        let named =
+            |error: RemapError| ProgramError::Port { port: port.name.clone(), error: PortError::from(error) };
         if let ForwardingSettings::Bridge(_) = settings.forwarding {
             return Err(named(RemapError::Bridge));
         }
@@ -33,10 +36,10 @@ fn validate_port(port: &PortSettings) -> Result<(), RemapError> {
         }
         let class = &port.classification;
         if class.trust == Trust::Dscp && class.dscp_of(isolated).is_none() {
-            return Err(RemapError::NoCode { priority: isolated, field: "DSCP", key: "dscp" });
+            return Err(RemapError::NoCode { priority: isolated, field: "DSCP" });
         }
         if class.pcp_of(isolated).is_none() {
-            return Err(RemapError::NoCode { priority: isolated, field: "PCP", key: "pcp" });
+            return Err(RemapError::NoCode { priority: isolated, field: "PCP" });
         }
     }
     Ok(())

@@ -4,6 +4,8 @@ mod lscc;
 mod remap;
 
 use super::*;
+use crate::congestion::adaptive_ecn::{AdaptiveEcnError, Settings as AdaptiveEcn};
+use crate::congestion::red::RedError;
 use crate::program::{
     BridgeSettings, ForwardingSettings, GroupSettings, MarkAt, Neighbour, Red, Route, RouteSettings,
     WatchdogAction,
@@ -72,6 +74,24 @@ fn b() -> String {
     "b".into()
 }
 
+fn of_b(error: impl Into<PortError>) -> ProgramError {
+    E::Port { port: b(), error: error.into() }
+}
+
+fn of_group(priority: Priority, error: GroupError) -> ProgramError {
+    E::Group { port: b(), priority, error }
+}
+
+/// For the queue of priority 3.
+fn of_queue(error: impl Into<QueueError>) -> ProgramError {
+    E::Queue { port: b(), priority: P3, error: error.into() }
+}
+
+/// For thresholds of that queue that move.
+fn of_adaptive(error: AdaptiveEcnError) -> ProgramError {
+    of_queue(RedError::from(error))
+}
+
 #[test]
 fn a_switch_has_1_to_64_ports_with_different_names() {
     let with = |count: usize| checked(|it| it.ports = (0..count).map(|n| port(&n.to_string())).collect());
@@ -94,7 +114,7 @@ fn the_egress_pool_of_lossy_queues_fits_the_shared_pool() {
 fn the_longest_frame_of_a_port_is_64_to_9_216_bytes() {
     let with = |length| checked_port(|it| it.max_frame = Bytes(length));
     let refused =
-        |given| Err(E::MaxFrame { port: b(), given: Bytes(given), least: Bytes(64), most: Bytes(9_216) });
+        |given| Err(of_b(PortError::MaxFrame { given: Bytes(given), least: Bytes(64), most: Bytes(9_216) }));
     assert_eq!(with(63), refused(63));
     assert_eq!(with(64), Ok(()));
     assert_eq!(with(9_216), Ok(()));
@@ -104,8 +124,8 @@ fn the_longest_frame_of_a_port_is_64_to_9_216_bytes() {
 #[test]
 fn a_port_has_an_address_of_one_station_and_pauses_for_a_time() {
     let group = MacAddress([1, 0, 0x5e, 0, 0, 1]);
-    assert_eq!(checked_port(|it| it.mac = group), Err(E::GroupAddress { port: b() }));
-    assert_eq!(checked_port(|it| it.pfc.pause = PauseQuanta::ZERO), Err(E::ZeroPause { port: b() }));
+    assert_eq!(checked_port(|it| it.mac = group), Err(of_b(PortError::GroupAddress)));
+    assert_eq!(checked_port(|it| it.pfc.pause = PauseQuanta::ZERO), Err(of_b(PortError::ZeroPause)));
 }
 
 #[test]
@@ -114,14 +134,14 @@ fn only_ports_with_telemetry_need_a_rate_that_it_has_a_code_for() {
     assert_eq!(checked_port(|it| it.int = true), Ok(()));
     assert_eq!(checked_port(|it| it.rate = rate), Ok(()));
     let both = checked_port(|it| (it.rate, it.int) = (rate, true));
-    assert_eq!(both, Err(E::TelemetryRate { port: b(), rate }));
+    assert_eq!(both, Err(of_b(PortError::TelemetryRate { rate })));
 }
 
 #[test]
 fn a_port_obeys_pauses_for_lossless_priorities_only() {
     assert_eq!(checked_port(|it| it.pfc.obey = it.pfc.obey.with(P3)), Ok(()));
     let lossy = checked_port(|it| it.pfc.obey = it.pfc.obey.with(P3).with(P4));
-    assert_eq!(lossy, Err(E::ObeysLossy { port: b(), priority: P4 }));
+    assert_eq!(lossy, Err(of_group(P4, GroupError::ObeysLossy)));
 }
 
 #[test]
@@ -134,7 +154,7 @@ fn times_of_a_watchdog_are_within_their_ranges() {
     };
     let refused = |what, given, most| {
         let [given, least, most] = [given, 100_000, most].map(Interval::from_micros);
-        Err(E::WatchdogTime { port: b(), what, given, least, most })
+        Err(of_b(PortError::WatchdogTime { what, given, least, most }))
     };
     assert_eq!(with(100_000, 100_000), Ok(()));
     assert_eq!(with(5_000_000, 60_000_000), Ok(()));
@@ -149,13 +169,13 @@ fn a_static_xoff_lies_above_the_reserved_bytes_and_xon_and_within_the_shared_poo
     let with =
         |xoff, xon| checked_group(|it| (it.xoff, it.xon) = (Threshold::Static(Bytes(xoff)), Bytes(xon)));
     let (priority, reserved, shared) = (P3, Bytes(1_000), Bytes(10_000));
-    let within = E::XoffWithinReserved { port: b(), priority, xoff: reserved, reserved };
+    let within = of_group(priority, GroupError::XoffWithinReserved { xoff: reserved, reserved });
     assert_eq!(with(1_000, 0), Err(within));
     assert_eq!(with(1_001, 1_001), Ok(()));
     let (xon, xoff) = (Bytes(1_002), Bytes(1_001));
-    assert_eq!(with(1_001, 1_002), Err(E::XonAboveXoff { port: b(), priority, xon, xoff }));
+    assert_eq!(with(1_001, 1_002), Err(of_group(priority, GroupError::XonAboveXoff { xon, xoff })));
     assert_eq!(with(11_000, 0), Ok(()));
-    let above = E::XoffAbovePool { port: b(), priority, xoff: Bytes(11_001), shared };
+    let above = of_group(priority, GroupError::XoffAbovePool { xoff: Bytes(11_001), shared });
     assert_eq!(with(11_001, 0), Err(above));
 }
 
@@ -163,7 +183,7 @@ fn a_static_xoff_lies_above_the_reserved_bytes_and_xon_and_within_the_shared_poo
 fn the_headroom_of_a_group_fits_the_headroom_pool() {
     let (priority, headroom, pool) = (P3, Bytes(10_001), Bytes(10_000));
     assert_eq!(checked_group(|it| it.headroom = pool), Ok(()));
-    let above = E::HeadroomAbovePool { port: b(), priority, headroom, pool };
+    let above = of_group(priority, GroupError::HeadroomAbovePool { headroom, pool });
     assert_eq!(checked_group(|it| it.headroom = headroom), Err(above));
 }
 
@@ -175,31 +195,34 @@ fn a_port_has_8_to_64_queues_and_the_first_belong_to_the_priorities_in_order() {
             it.queues.resize(count, first);
         })
     };
-    let refused = |count| Err(E::QueueCount { port: b(), count, least: 8, most: 64 });
+    let refused = |count| Err(of_b(PortError::QueueCount { count, least: 8, most: 64 }));
     assert_eq!(with(7), refused(7));
     assert_eq!(with(8), Ok(()));
     assert_eq!(with(64), Ok(()));
     assert_eq!(with(65), refused(65));
     let swapped = checked_queue(|it| it.priority = P4);
-    assert_eq!(swapped, Err(E::FirstQueues { port: b(), queue: QueueId::from(P3), priority: P4 }));
+    assert_eq!(swapped, Err(of_b(PortError::FirstQueues { queue: QueueId::from(P3), priority: P4 })));
 }
 
 #[test]
 fn a_weight_is_not_zero_and_marks_begin_below_their_end_with_a_probability() {
     assert_eq!(checked_queue(|it| it.scheduling = Scheduling::Weighted(1)), Ok(()));
     let weight = checked_queue(|it| it.scheduling = Scheduling::Weighted(0));
-    assert_eq!(weight, Err(E::ZeroWeight { port: b(), priority: P3 }));
+    assert_eq!(weight, Err(of_queue(QueueError::ZeroWeight)));
     let red = |kmin, kmax, pmax| {
         let (kmin, kmax) = (Bytes(kmin), Bytes(kmax));
         checked_queue(|it| it.red = Some(Red { kmin, kmax, pmax, mark_at: MarkAt::Dequeue, adaptive: None }))
     };
     assert_eq!(red(9, 10, 1.0), Ok(()));
-    let order = E::RedOrder { port: b(), priority: P3, kmin: Bytes(10), kmax: Bytes(10) };
+    let order = of_queue(RedError::Order { kmin: Bytes(10), kmax: Bytes(10) });
     assert_eq!(red(10, 10, 1.0), Err(order));
     for pmax in [0.0, 1.1, -0.5] {
-        assert_eq!(red(9, 10, pmax), Err(E::RedProbability { port: b(), priority: P3, pmax }));
+        assert_eq!(red(9, 10, pmax), Err(of_queue(RedError::Probability { pmax })));
     }
-    assert!(matches!(red(9, 10, f64::NAN), Err(E::RedProbability { .. })));
+    assert!(matches!(
+        red(9, 10, f64::NAN),
+        Err(E::Queue { error: QueueError::Red(RedError::Probability { .. }), .. })
+    ));
 }
 
 #[test]
@@ -270,14 +293,14 @@ fn adaptive_thresholds_fall_to_lower_ones_in_order_at_times_and_for_ports_in_ran
     {
         let refused = with(AdaptiveEcn { kmin: least_kmin, kmax: least_kmax, ..valid });
         let (kmin, kmax) = (Bytes(20), Bytes(50));
-        let order = E::AdaptiveEcnOrder { port: b(), priority: P3, kmin, kmax, least_kmin, least_kmax };
+        let order = of_adaptive(AdaptiveEcnError::Order { kmin, kmax, least_kmin, least_kmax });
         assert_eq!(refused, Err(order));
     }
     let (least, most) = (*AdaptiveEcn::INTERVALS.start(), *AdaptiveEcn::INTERVALS.end());
     for given in [least - Interval(1), most + Interval(1)] {
         let refused = with(AdaptiveEcn { interval: given, ..valid });
-        assert_eq!(refused, Err(E::AdaptiveEcnInterval { port: b(), priority: P3, given, least, most }));
+        assert_eq!(refused, Err(of_adaptive(AdaptiveEcnError::Interval { given, least, most })));
     }
     let refused = with(AdaptiveEcn { incast: 1, ..valid });
-    assert_eq!(refused, Err(E::AdaptiveEcnIncast { port: b(), priority: P3, incast: 1 }));
+    assert_eq!(refused, Err(of_adaptive(AdaptiveEcnError::Incast { incast: 1 })));
 }

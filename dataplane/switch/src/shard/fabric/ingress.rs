@@ -3,8 +3,9 @@
 use super::Fabric;
 use super::arrival::{Arrival, Decided, Decision, Entrance, Next};
 use super::run::{Run, Way};
-use crate::congestion::senders::Passage;
+use crate::congestion::senders::Disposition;
 use crate::descriptor::Descriptor;
+use crate::flows::Crossing;
 use crate::forwarding::Verdict;
 use crate::frame::{Frame, Links};
 use crate::ledger::Load;
@@ -164,11 +165,14 @@ impl<F: Frame> Fabric<F> {
             return None;
         }
         self.ingress[port.index()].hidden.see(&descriptor);
-        let passage = match keeps_flows {
-            true => self.receive_with_senders(now, port, settings, descriptor, frame.headers(), length),
-            false => Passage::Forwarded,
+        let disposition = match keeps_flows {
+            true => {
+                let crossing = Crossing::new(now, port, length, false, &descriptor);
+                self.receive_with_senders(crossing, settings, frame.headers(), length)
+            }
+            false => Disposition::Forward,
         };
-        if passage == Passage::Consumed {
+        if disposition == Disposition::Consumed {
             return None;
         }
         let mut decision = Self::decide(entrance, &descriptor, &mut frame, length, forward);
@@ -177,7 +181,7 @@ impl<F: Frame> Fabric<F> {
         }
         let (priority, verdict, queue) = decision;
         let mut arrival = Arrival { now, port, priority, queue, length, descriptor };
-        if let Passage::Slowed(slot) = passage {
+        if let Disposition::MaySlow(slot) = disposition {
             // The choice depends on what waits, frames of the run among it.
             self.close(port, run.take());
             arrival.queue = self.slowly(slot, verdict, arrival);

@@ -2,8 +2,9 @@
 
 use super::Fabric;
 use crate::congestion::lscc::Response;
-use crate::congestion::senders::Passage;
+use crate::congestion::senders::Disposition;
 use crate::descriptor::Descriptor;
+use crate::flows::Crossing;
 use crate::frame::{ControlFrame, Frame, Transmitter};
 use crate::program::PortSettings;
 use crate::reason::{Consumed, DropReason};
@@ -26,34 +27,31 @@ impl<F: Frame> Fabric<F> {
     #[inline(always)]
     pub(super) fn receive_with_senders(
         &mut self,
-        now: Nanos,
-        port: PortId,
+        frame: Crossing<'_>,
         settings: &PortSettings,
-        descriptor: Descriptor,
         headers: &[u8],
         length: Bytes,
-    ) -> Passage {
-        if is_rate_feedback(descriptor, headers) {
-            self.receive_feedback(now, port, settings, descriptor, headers, length);
-            return Passage::Consumed;
+    ) -> Disposition {
+        if is_rate_feedback(*frame.descriptor, headers) {
+            self.receive_feedback(frame, settings, headers, length);
+            return Disposition::Consumed;
         }
-        if !self.notifying.contains(port) {
-            return Passage::Forwarded;
+        if !self.notifying.contains(frame.port) {
+            return Disposition::Forward;
         }
-        self.receive_from_far(now, port, settings, descriptor, headers, length)
+        self.receive_from_far(frame, settings, headers, length)
     }
 
     /// Consumes a feedback message, valid or not.
     #[cold]
     fn receive_feedback(
         &mut self,
-        now: Nanos,
-        port: PortId,
+        frame: Crossing<'_>,
         settings: &PortSettings,
-        descriptor: Descriptor,
         headers: &[u8],
         length: Bytes,
     ) {
+        let Crossing { now, port, descriptor, .. } = frame;
         let Some(limiter) = self.senders[port.index()].as_mut().and_then(|it| it.limiter.as_mut()) else {
             self.refuse(port, settings, DropReason::ForeignFeedback, length);
             return;

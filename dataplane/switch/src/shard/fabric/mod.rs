@@ -107,7 +107,7 @@ impl<F: Frame> Fabric<F> {
             ledger,
             owners,
         };
-        fabric.configure_senders(program, &mut senders_of(program));
+        fabric.configure_senders(&mut senders_of(program));
         fabric.listen(Nanos::ZERO);
         fabric.note_equipment(program);
         fabric
@@ -164,7 +164,7 @@ impl<F: Frame> Fabric<F> {
             self.ingress[port.index()].configure(now, new, &self.ledger, &mut self.pools);
         }
         self.empty_schemes(now, old, new);
-        self.configure_senders(new, spare);
+        self.configure_senders(spare);
         self.listen(now);
         self.note_equipment(new);
         self.recorder.note_ended_pauses(now, self.owned, &self.egress);

@@ -1,6 +1,6 @@
 //! Notes the events of a shard.
 
-use crate::congestion::adaptive_ecn::{AdaptiveEcnReport, AdaptiveEcnStep};
+use crate::congestion::{ThresholdStep, ThresholdsReport};
 use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::event::{DropWatch, Event, Events, Happening, PauseDirection, PortHalf, Spans};
 use crate::flow_control::PauseTimes;
@@ -86,8 +86,8 @@ impl Recorder {
         now: Nanos,
         port: PortId,
         priority: Priority,
-        step: AdaptiveEcnStep,
-        report: &AdaptiveEcnReport,
+        step: ThresholdStep,
+        report: &ThresholdsReport,
     ) {
         let (kmin, kmax) = (report.kmin, report.kmax);
         self.note(now, port, priority, Happening::EcnThresholds { step, kmin, kmax });

@@ -2,12 +2,12 @@
 
 use super::arrival::Arrival;
 use super::{Fabric, Handoff, SendersByPort};
-use crate::congestion::lscc::{Outgoing, RateAdvertiser};
-use crate::congestion::senders::{Lane, Passage, Refusal, Senders};
+use crate::congestion::lscc::RateAdvertiser;
+use crate::congestion::senders::{Disposition, Refusal, Senders, SlowQueue};
 use crate::descriptor::Descriptor;
 use crate::egress::EgressPort;
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Slot, Way};
+use crate::flows::{Crossing, Slot, Way};
 use crate::forwarding::{Forwarding, Verdict};
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::Volume;
@@ -22,13 +22,12 @@ const LAST_CALLS: usize = 8;
 const HANDED_OVER_AT_ONCE: u64 = 16;
 
 impl<F: Frame> Fabric<F> {
-    /// Configures the senders of each port of this shard by `program`. A port that starts to notify senders takes its
-    /// state from `spare`, which was made for `program`; a port that stops leaves its state there.
-    pub(super) fn configure_senders(&mut self, program: &Program, spare: &mut SendersByPort) {
+    /// Gives the senders of each port of this shard the settings of `spare`. A port that starts to notify senders takes its
+    /// state from there; a port that stops leaves its state there.
+    pub(super) fn configure_senders(&mut self, spare: &mut SendersByPort) {
         for port in self.owned.iter() {
-            let settings = program.port(port);
             match (&mut self.senders[port.index()], &mut spare[port.index()]) {
-                (Some(senders), Some(spare)) => senders.configure(settings, spare),
+                (Some(senders), Some(spare)) => senders.configure(spare),
                 (senders, spare) => core::mem::swap(senders, spare),
             }
             match self.senders[port.index()] {
@@ -88,8 +87,7 @@ impl<F: Frame> Fabric<F> {
         let priority = self.egress[egress.index()].gate.pauses.priority(queue);
         let limited = self.ingress[egress.index()].lossless().contains(priority);
         if let Some(senders) = &mut self.senders[egress.index()] {
-            let outgoing = Outgoing { port, length: WireBytes::of_frame(length), limited };
-            senders.send(now, outgoing, &descriptor, frame.headers_mut());
+            senders.send(Crossing::new(now, port, length, limited, &descriptor), frame.headers_mut());
         }
     }
 
@@ -110,20 +108,18 @@ impl<F: Frame> Fabric<F> {
     #[inline(never)]
     pub(super) fn receive_from_far(
         &mut self,
-        now: Nanos,
-        port: PortId,
+        frame: Crossing<'_>,
         settings: &PortSettings,
-        descriptor: Descriptor,
         headers: &[u8],
         length: Bytes,
-    ) -> Passage {
-        let Some(senders) = &mut self.senders[port.index()] else { return Passage::Forwarded };
-        let came = (port, WireBytes::of_frame(length));
-        match senders.receive(now, came, &descriptor, headers) {
-            Ok(passage) => passage,
+    ) -> Disposition {
+        let port = frame.port;
+        let Some(senders) = &mut self.senders[port.index()] else { return Disposition::Forward };
+        match senders.receive(frame, headers) {
+            Ok(disposition) => disposition,
             Err(refusal) => {
                 self.count_refusal(port, settings, refusal, length);
-                Passage::Consumed
+                Disposition::Consumed
             }
         }
     }
@@ -165,8 +161,8 @@ impl<F: Frame> Fabric<F> {
             return usual;
         };
         let Volume { frames: waiting, bytes } = to.queue(slow).waiting();
-        let lane = Lane { port: egress, priority, entered, waiting, bytes };
-        let Some(slowly) = senders.slow(now, slot, &lane) else { return usual };
+        let queue = SlowQueue { port: egress, priority, entered, waiting, bytes };
+        let Some(slowly) = senders.slow(now, slot, &queue) else { return usual };
         to.slow_down(priority, slowly.until, slowly.enters);
         slow
     }

@@ -10,14 +10,14 @@ use super::Fabric;
 use super::arrival::{Arrival, Decided, Entrance, Next};
 use super::lscc::is_rate_feedback;
 use super::run::{Run, Way};
-use crate::congestion::lscc::Outgoing;
 use crate::congestion::senders::{Refusal, Senders};
 use crate::descriptor::Descriptor;
+use crate::flows::Crossing;
 use crate::forwarding::Verdict;
 use crate::frame::{Frame, Links};
 use crate::ledger::{Load, Volume};
 use crate::queue::{Added, Store};
-use units::{Bytes, Cells, Nanos, PortId, Priority, QueueId, WireBytes};
+use units::{Bytes, Cells, Nanos, PortId, Priority, QueueId};
 
 /// The end of a run.
 enum End<F> {
@@ -95,8 +95,8 @@ impl<F: Frame> Fabric<F> {
             }
             Some(senders) => {
                 let receive = move |descriptor: &Descriptor, headers: &[u8], length| {
-                    let came = (port, WireBytes::of_frame(length));
-                    senders.receive(now, came, descriptor, headers).map(|_| ())
+                    let crossing = Crossing::new(now, port, length, false, descriptor);
+                    senders.receive(crossing, headers).map(|_| ())
                 };
                 self.follow_seen::<true>(entrance, run, frames, forward, receive, |_, _| ())
             }
@@ -178,7 +178,6 @@ fn show_added<F: Frame>(
 ) {
     store.for_each_added(added, |queued| {
         let length = queued.length();
-        let outgoing = Outgoing { port, length: WireBytes::of_frame(length), limited };
-        senders.send_unparsed(now, outgoing, queued.frame.headers_mut(), length);
+        senders.send_unparsed(now, (port, limited), queued.frame.headers_mut(), length);
     });
 }

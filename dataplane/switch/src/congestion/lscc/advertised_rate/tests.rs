@@ -254,10 +254,10 @@ fn another_peer_or_key_has_to_be_confirmed_anew() {
     let mut settings = Lscc::PLAIN;
     settings.feedback.key = Some(KEY);
     settings.interval = T * 2;
-    port.advertised.configure(&settings);
+    port.advertised.configure(&AdvertisedRate::new(&settings, 1));
     assert_eq!(port.told(LATE, 1, 1_001).0, "accepted", "it is the same peer");
     settings.feedback.dscp = Dscp::from_low_bits(1);
-    port.advertised.configure(&settings);
+    port.advertised.configure(&AdvertisedRate::new(&settings, 1));
     assert_eq!(port.advertised.last_rate(), None);
     assert_eq!(port.told(LATE, 1, 1_002).0, "unconfirmed");
 }
@@ -339,7 +339,7 @@ fn an_open_challenge_and_what_was_counted_outlive_new_settings() {
     let mut settings = Lscc::PLAIN;
     settings.feedback.key = Some(KEY);
     settings.interval = T * 2;
-    port.advertised.configure(&settings);
+    port.advertised.configure(&AdvertisedRate::new(&settings, 1));
     assert_eq!(port.receive(LATE, &answer(nonce, 1, 1_000)).0, "accepted");
 
     let mut advertised = AdvertisedRate::new(&Lscc::PLAIN, 0);
@@ -347,7 +347,7 @@ fn an_open_challenge_and_what_was_counted_outlive_new_settings() {
     arrive(&mut advertised, Nanos(3_000));
     assert_eq!(arrive(&mut advertised, Nanos(3_000) + GRACE + T * 9), Some(TOLD), "it begins again");
     assert_eq!(advertised.rate(Nanos(9_000_000_000), LINE), None);
-    advertised.configure(&Lscc::PLAIN);
+    advertised.configure(&AdvertisedRate::new(&Lscc::PLAIN, 1));
     assert_eq!(advertised.lapsed(), 1);
 }
 
@@ -357,7 +357,7 @@ fn traffic_goes_on_under_new_settings() {
     told_at(Nanos(2_000), 1, &mut advertised);
     let begins = Nanos(5_000_000_000);
     assert_eq!(arrive(&mut advertised, begins), Some(TOLD));
-    advertised.configure(&Lscc::PLAIN);
+    advertised.configure(&AdvertisedRate::new(&Lscc::PLAIN, 1));
     assert_eq!(arrive(&mut advertised, begins + GRACE), Some(TOLD));
     assert_eq!(arrive(&mut advertised, begins + GRACE + Interval(1)), Some(BitRate::gigabits(2)));
 }

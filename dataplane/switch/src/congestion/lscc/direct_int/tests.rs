@@ -1,4 +1,6 @@
 use super::*;
+use crate::descriptor::Descriptor;
+use crate::flows::Origin;
 use crate::program::Lscc;
 use units::{Bytes, WireBytes};
 use wire::int::{Format, Header, HopNumber};
@@ -83,14 +85,15 @@ impl Scene {
         let advertised = BitRate::gigabits(10);
         let mut headers = packet(telemetry, hops);
         let descriptor = Descriptor::parse(&headers, Bytes(160)).unwrap();
-        let packet = Packet { now: self.now, slot, from: (port, 49_152), descriptor: &descriptor };
+        let (now, length) = (self.now, WireBytes(0));
+        let frame = Crossing { now, port, length, limited: true, descriptor: &descriptor };
         let maker = Maker {
             cnps: &mut self.cnps,
             as_configured: (Dscp::DEFAULT, Priority::from_low_bits(6)),
             counters: &mut self.counters,
         };
         let state = Some(State { queue: &self.queue, advertised });
-        let taken = self.direct_int.take(packet, state, &mut self.flows, maker, &mut headers);
+        let taken = self.direct_int.take(frame, (slot, 49_152), state, &mut self.flows, maker, &mut headers);
         let view = int::View::parse(&headers[TELEMETRY_AT..], Format::Five).unwrap();
         (taken, view.header())
     }
@@ -186,14 +189,15 @@ fn without_a_rate_nothing_changes_and_without_telemetry_it_is_no_matter_of_direc
     assert!(!scene.send_as(slot, PORT, Telemetry::None, 0).0);
     let mut headers = packet(FIVE, 2);
     let descriptor = Descriptor::parse(&headers, Bytes(160)).unwrap();
-    let packet = Packet { now: scene.now, slot, from: (PORT, 49_152), descriptor: &descriptor };
+    let (now, length) = (scene.now, WireBytes(0));
+    let frame = Crossing { now, port: PORT, length, limited: true, descriptor: &descriptor };
     let maker = Maker {
         cnps: &mut scene.cnps,
         as_configured: (Dscp::DEFAULT, Priority::from_low_bits(6)),
         counters: &mut scene.counters,
     };
     let before = headers;
-    assert!(scene.direct_int.take(packet, None, &mut scene.flows, maker, &mut headers));
+    assert!(scene.direct_int.take(frame, (slot, 49_152), None, &mut scene.flows, maker, &mut headers));
     assert_eq!((headers, scene.counters), (before, DirectIntCounters::default()));
 }
 

@@ -28,6 +28,10 @@ fn lscc() -> Lscc {
     Lscc { limiting, ..Lscc::PLAIN }
 }
 
+fn limiter(lscc: &Lscc) -> RateLimiter {
+    RateLimiter::new(lscc, lscc.limiting.flows, RATE, 1)
+}
+
 /// The headers of a packet with `ecn`.
 fn headers(ecn: Ecn) -> [u8; 64] {
     let mut bytes = [2; 64];
@@ -71,7 +75,7 @@ impl Scene {
 
     /// A port whose other end has advertised nothing.
     fn silent(lscc: Lscc) -> Self {
-        let (limiter, flows) = (RateLimiter::new(&lscc, RATE, 1), Flows::new(lscc.flows(RATE), 7));
+        let (limiter, flows) = (limiter(&lscc), Flows::new(lscc.flows(RATE), 7));
         Self { lscc, limiter, flows, now: Nanos(1_000_000) }
     }
 
@@ -118,9 +122,10 @@ impl Scene {
     ) -> Ecn {
         let mut headers = headers(ecn);
         let descriptor = Descriptor::parse(&headers, Bytes(64)).unwrap();
-        let outgoing = Outgoing { port, length: WireBytes(length), limited };
+        let (now, descriptor) = (self.now, &descriptor);
+        let frame = Crossing { now, port, length: WireBytes(length), limited, descriptor };
         let seen = Seen { sighting, data, source_port: 49_152 };
-        self.limiter.send(self.now, outgoing, seen, &mut self.flows, &descriptor, &mut headers);
+        self.limiter.send(frame, seen, &mut self.flows, &mut headers);
         Descriptor::parse(&headers, Bytes(64)).unwrap().ecn()
     }
 
@@ -136,7 +141,7 @@ impl Scene {
     fn notify(&mut self, offer: Offer) -> usize {
         self.now = self.now.max(self.limiter.deadline());
         let mut offered = 0;
-        self.limiter.notify(self.now, &mut self.flows, |port, _| {
+        self.limiter.notify(self.now, QueueSet::EMPTY, &mut self.flows, &mut |port, _| {
             assert_eq!(port, PORT);
             offered += 1;
             offer
@@ -145,7 +150,7 @@ impl Scene {
     }
 
     fn counters(&self) -> LimiterCounters {
-        *self.limiter.counters()
+        self.limiter.counters
     }
 
     fn pseudo_queue(&self) -> u64 {
@@ -181,7 +186,7 @@ fn nothing_is_notified_before_the_interval_ends() {
     scene.send(flow, 2 * REFERENCE, Ecn::Ect0);
     let end = scene.now + CNP_INTERVAL;
     scene.now = Nanos(end.0 - 1);
-    scene.limiter.notify(scene.now, &mut scene.flows, |_, _| Offer::Taken);
+    scene.limiter.notify(scene.now, QueueSet::EMPTY, &mut scene.flows, &mut |_, _| Offer::Taken);
     assert_eq!((scene.counters().direct_cnps, scene.limiter.deadline()), (0, end));
     assert_eq!(scene.notify(Offer::Taken), 1);
 }
@@ -337,7 +342,7 @@ fn a_notification_without_a_way_is_counted_and_one_without_room_is_offered_again
     assert_eq!((scene.limiter.deadline(), scene.limiter.is_blocked()), (until, false));
     assert_eq!(scene.notify(Offer::Full { until: Nanos::NEVER }), 1);
     assert!(scene.limiter.is_blocked(), "the port says when it has room");
-    scene.limiter.notify(scene.now, &mut scene.flows, |_, _| Offer::Unreachable);
+    scene.limiter.notify(scene.now, QueueSet::EMPTY, &mut scene.flows, &mut |_, _| Offer::Unreachable);
     assert!(!scene.limiter.is_blocked());
     let LimiterCounters { direct_cnps, not_notified, .. } = scene.counters();
     assert_eq!((direct_cnps, not_notified, scene.limiter.deadline()), (0, 1, Nanos::NEVER));
@@ -350,7 +355,7 @@ fn a_flow_whose_cnp_is_still_to_be_made_is_not_listed_again() {
     scene.send(flow, 6 * REFERENCE, Ecn::Ect0);
     scene.notify(Offer::Full { until: Nanos::NEVER });
     scene.send(flow, 1, Ecn::Ect0);
-    scene.limiter.notify(scene.now, &mut scene.flows, |_, _| Offer::Taken);
+    scene.limiter.notify(scene.now, QueueSet::EMPTY, &mut scene.flows, &mut |_, _| Offer::Taken);
     assert_eq!((scene.counters().direct_cnps, scene.limiter.deadline()), (1, Nanos::NEVER));
     scene.send(flow, 1, Ecn::Ect0);
     assert_eq!(scene.limiter.deadline(), scene.now + CNP_INTERVAL, "it has been made");
@@ -403,8 +408,8 @@ fn with_another_table_of_flows_nobody_is_listed_and_those_who_were_to_be_notifie
         // The end of the next interval decides whether it is notified, by the length of the pseudo-queue then.
         scene.now += Interval::from_micros(10);
         scene.send(other, 0, Ecn::Ect0);
-        let mut spare = RateLimiter::new(&scene.lscc, RATE, 1);
-        scene.limiter.exchange_flows(&mut spare);
+        let mut spare = limiter(&scene.lscc);
+        scene.limiter.configure(&mut spare, true);
         assert_eq!((scene.limiter.deadline(), scene.limiter.is_blocked()), (Nanos::NEVER, false));
         assert_eq!(scene.counters().not_notified, not_notified);
     }
@@ -419,8 +424,7 @@ fn new_settings_apply_to_the_next_frame() {
     let mut settings = lscc();
     settings.limiting.long_flow = WireBytes(LONG_FLOW.0 + 1);
     settings.limiting.cnp_interval = Interval::from_micros(9);
-    let mut spare = RateLimiter::new(&settings, RATE, 1);
-    scene.limiter.configure(&settings, RATE, &mut spare);
+    scene.limiter.configure(&mut limiter(&settings), false);
     scene.send(Sighting::Of(slot), 1, Ecn::Ect0);
     assert_eq!(scene.limiter.deadline(), scene.now + Interval::from_micros(9));
 }

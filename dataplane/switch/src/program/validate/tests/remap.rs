@@ -18,7 +18,7 @@ fn checked_remap(change: impl FnOnce(&mut Settings)) -> Result<(), ProgramError>
 }
 
 fn refused(port: &str, error: RemapError) -> Result<(), ProgramError> {
-    Err(E::Remap { port: port.into(), error })
+    Err(E::Port { port: port.into(), error: error.into() })
 }
 
 #[test]
@@ -42,10 +42,10 @@ fn the_next_switch_can_tell_by_a_code_point_that_a_frame_is_remapped() {
     let with = |change: &dyn Fn(&mut crate::program::Classification)| {
         checked_remap(|it| it.ports.iter_mut().for_each(|port| change(&mut port.classification)))
     };
-    let no_code = |field, key| refused("a", RemapError::NoCode { priority: P5, field, key });
+    let no_code = |field| refused("a", RemapError::NoCode { priority: P5, field });
     assert_eq!(with(&|it| it.default = P3), refused("a", RemapError::Default { priority: P3 }));
-    assert_eq!(with(&|it| it.dscp[40..48].fill(P4)), no_code("DSCP", "dscp"));
-    assert_eq!(with(&|it| it.pcp[5] = P4), no_code("PCP", "pcp"));
+    assert_eq!(with(&|it| it.dscp[40..48].fill(P4)), no_code("DSCP"));
+    assert_eq!(with(&|it| it.pcp[5] = P4), no_code("PCP"));
     let by_pcp = with(&|it| {
         it.trust = Trust::Pcp;
         it.dscp[40..48].fill(P4);

@@ -54,7 +54,7 @@ impl FlowSettings {
 }
 
 /// The BDP of a link: round trip x rate, rounded up.
-pub(super) fn bdp(rate: BitRate, round_trip: Interval) -> WireBytes {
+pub(crate) fn bdp(rate: BitRate, round_trip: Interval) -> WireBytes {
     let bits = u128::from(rate.bits_per_second()) * u128::from(round_trip.0);
     WireBytes(u64::try_from(bits.div_ceil(8_000_000_000)).unwrap_or(u64::MAX))
 }

@@ -1,4 +1,4 @@
-//! Slots by the time at which they are due.
+//! Slots by the time at which they are due: a timing wheel.
 
 use crate::flows::Slot;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ const END: u32 = u32::MAX;
 /// Slots that are due at most an interval ahead, in bins of an eighth of it. Each slot is listed once. A call looks at
 /// no more than all bins, whatever the number of slots.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Agenda {
+pub(super) struct TimingWheel {
     width: Interval,
     /// The first slot of each bin, as in `next`.
     heads: [u32; BINS],
@@ -27,8 +27,8 @@ pub(super) struct Agenda {
     listed: u32,
 }
 
-impl Agenda {
-    /// An agenda for slots below `capacity` that are due at most `interval` ahead.
+impl TimingWheel {
+    /// A wheel for slots below `capacity` that are due at most `interval` ahead.
     pub fn new(capacity: u32, interval: Interval) -> Self {
         Self {
             width: Interval((interval.0 / BINS_PER_INTERVAL).max(1)),
@@ -103,18 +103,18 @@ mod tests {
 
     #[test]
     fn a_slot_is_due_at_its_time_or_an_eighth_of_the_interval_later() {
-        let mut agenda = Agenda::new(4, INTERVAL);
+        let mut wheel = TimingWheel::new(4, INTERVAL);
         let now = Nanos(1_000_000);
-        assert_eq!((agenda.deadline(), agenda.take(now)), (Nanos::NEVER, None));
+        assert_eq!((wheel.deadline(), wheel.take(now)), (Nanos::NEVER, None));
         let (slow, fast) = (Slot::numbered(1), Slot::numbered(3));
-        agenda.add(now, slow, now + INTERVAL);
-        agenda.add(now, fast, now + Interval(1));
-        assert!(agenda.has(slow) && agenda.has(fast) && !agenda.has(Slot::numbered(0)));
-        assert_eq!((agenda.take(now), agenda.deadline()), (None, now + Interval(100)));
-        assert_eq!(agenda.take(now + Interval(100)), Some(fast));
-        assert_eq!(agenda.deadline(), now + INTERVAL);
-        assert_eq!((agenda.take(now + Interval(799)), agenda.take(now + INTERVAL)), (None, Some(slow)));
-        assert_eq!((agenda.deadline(), agenda.has(slow)), (Nanos::NEVER, false));
+        wheel.add(now, slow, now + INTERVAL);
+        wheel.add(now, fast, now + Interval(1));
+        assert!(wheel.has(slow) && wheel.has(fast) && !wheel.has(Slot::numbered(0)));
+        assert_eq!((wheel.take(now), wheel.deadline()), (None, now + Interval(100)));
+        assert_eq!(wheel.take(now + Interval(100)), Some(fast));
+        assert_eq!(wheel.deadline(), now + INTERVAL);
+        assert_eq!((wheel.take(now + Interval(799)), wheel.take(now + INTERVAL)), (None, Some(slow)));
+        assert_eq!((wheel.deadline(), wheel.has(slow)), (Nanos::NEVER, false));
     }
 
     proptest! {
@@ -122,19 +122,19 @@ mod tests {
         fn each_slot_comes_once_not_before_its_time_and_by_the_deadline(
             steps in proptest::collection::vec((0_u32..8, 0_u64..=800, 0_u64..5_000), 1..200),
         ) {
-            let (mut agenda, mut now) = (Agenda::new(8, INTERVAL), Nanos(7));
+            let (mut wheel, mut now) = (TimingWheel::new(8, INTERVAL), Nanos(7));
             let mut due = [None::<Nanos>; 8];
             for (index, ahead, pass) in steps {
                 let slot = Slot::numbered(index);
-                if !agenda.has(slot) {
+                if !wheel.has(slot) {
                     let at = now + Interval(ahead);
-                    agenda.add(now, slot, at);
+                    wheel.add(now, slot, at);
                     due[slot.index()] = Some(at);
                 }
                 now += Interval(pass);
-                let awaited = agenda.deadline();
+                let awaited = wheel.deadline();
                 let mut any = false;
-                while let Some(slot) = agenda.take(now) {
+                while let Some(slot) = wheel.take(now) {
                     let at = due[slot.index()].take();
                     prop_assert!(at.is_some_and(|at| at <= now), "{slot:?} at {now:?}, due {at:?}");
                     any = true;

@@ -4,6 +4,10 @@
 //! everything is marked (DCQCN, "Congestion control for large-scale RDMA deployments", section 3.1 and figure 5).
 //! The length is that of the moment, not an average.
 
+pub(crate) mod settings;
+
+pub use settings::RedError;
+
 use crate::program;
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};

@@ -1,16 +1,16 @@
 //! The settings of LSCC on a long-haul port.
 
-use super::flows::{self, FlowSettings};
+use crate::flows::settings::{self as flows, FlowSettings};
 use core::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Interval, Priority, WireBytes};
+use units::{BitRate, Bytes, Interval, Priority, PrioritySet, WireBytes};
 use wire::ip::Dscp;
 use wire::rate_feedback;
 
 /// Link-segmented congestion control on a port ("LSCC: Link-Segmented Congestion Control for RDMA in
 /// Cross-Datacenter Networks", table II). Both ends of the link run both modules: each calculates the rate at which
 /// it is willing to receive, and limits its traffic to the rate that the other end advertises.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lscc {
     /// T: the interval at which a rate is calculated and advertised to the other end, and the time for which a flow
     /// stays flagged.
@@ -165,6 +165,121 @@ impl Lscc {
         let bits = (rate * u128::from(self.round_trip.0)).saturating_add(falling);
         let above = saturated_bytes(bits.div_ceil(BYTE_PER_NANOSECOND));
         WireBytes(self.calculation.reference.0.saturating_add(above.0))
+    }
+}
+
+/// An error in the settings of LSCC on one port.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message names its fields")]
+pub enum LsccError {
+    #[error("LSCC needs a lossless priority")]
+    WithoutLossless,
+    #[error(
+        "an LSCC interval of {interval} is out of range; expected {least} to {most}, at most a round trip"
+    )]
+    Interval { interval: Interval, least: Interval, most: Interval },
+    #[error("{count} LSCC rates would be in flight, more than the {most} that LSCC remembers")]
+    InFlight { count: usize, most: usize },
+    #[error(
+        "the lowest LSCC rate ({least}) must not exceed the highest ({most}), nor the highest the link rate ({rate})"
+    )]
+    Rates { least: BitRate, most: BitRate, rate: BitRate },
+    #[error("the LSCC reference must be above zero")]
+    Reference,
+    #[error("the LSCC pseudo-reference must be above zero, or LSCC slows down an idle link")]
+    PseudoReference,
+    #[error(
+        "a pseudo-queue limit of {limit} is too low; expected more than the pseudo-reference, {reference}, or LSCC notifies no sender"
+    )]
+    PseudoLimit { limit: Bytes, reference: Bytes },
+    #[error("direct CNPs of a flow every {interval} are too frequent; expected at least {least}")]
+    CnpInterval { interval: Interval, least: Interval },
+    #[error(
+        "the long-flow threshold of {long_flow} is below the BDP of the link, {least}; direct CNPs alone slow down younger flows"
+    )]
+    LongFlow { long_flow: Bytes, least: Bytes },
+    #[error("an LSCC table of {flows} flows is out of range; expected 1 to {most}")]
+    Flows { flows: u32, most: u32 },
+    #[error("the LSCC ageing time must be above zero")]
+    Ageing,
+    #[error("LSCC cannot use the address {address}, which no host can have")]
+    Address { address: Ipv4Addr },
+    #[error("both ends of LSCC have the address {address}")]
+    ToItself { address: Ipv4Addr },
+}
+
+/// An error in the settings of two ports, of which one has LSCC.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message names its fields")]
+pub enum LsccPortsError {
+    #[error("ports {port} and {other} both use the address {address} for LSCC")]
+    AddressTwice { port: String, other: String, address: Ipv4Addr },
+    #[error(
+        "port {port} marks priority {priority} from port {long}, where LSCC keeps a queue on purpose, so ECN would slow the senders down"
+    )]
+    Marking { port: String, long: String, priority: Priority },
+}
+
+/// The shortest times of LSCC.
+const LEAST: Interval = Interval::from_micros(1);
+
+impl Lscc {
+    /// Checks LSCC on a port of `rate` with these `lossless` priorities.
+    ///
+    /// # Errors
+    /// [`LsccError`] for what is out of range.
+    pub(crate) fn validate(&self, rate: BitRate, lossless: PrioritySet) -> Result<(), LsccError> {
+        let Self { interval, round_trip, calculation, limiting, feedback: Feedback { local, peer, .. } } =
+            *self;
+        if lossless.is_empty() {
+            return Err(LsccError::WithoutLossless);
+        }
+        if interval < LEAST || interval > round_trip {
+            return Err(LsccError::Interval { interval, least: LEAST, most: round_trip });
+        }
+        let (count, most) = (self.rates_in_flight(), Self::MOST_IN_FLIGHT);
+        if count > most {
+            return Err(LsccError::InFlight { count, most });
+        }
+        let RateCalculation { reference, least, most, step: _ } = calculation;
+        if reference == WireBytes(0) {
+            return Err(LsccError::Reference);
+        }
+        if least > most || most > rate {
+            return Err(LsccError::Rates { least, most, rate });
+        }
+        limiting.validate(self.bdp(rate))?;
+        let of_no_host =
+            |it: &Ipv4Addr| it.is_unspecified() || it.is_multicast() || it.is_broadcast() || it.is_loopback();
+        match [local, peer].into_iter().find(of_no_host) {
+            Some(address) => Err(LsccError::Address { address }),
+            None if local == peer => Err(LsccError::ToItself { address: peer }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl RateLimiting {
+    /// Checks the rate limiting module on a link of this `bdp`.
+    fn validate(&self, bdp: WireBytes) -> Result<(), LsccError> {
+        let Self { reference, limit, cnp_interval: interval, long_flow, flows, ageing, .. } = *self;
+        let most = FlowSettings::MOST;
+        let bytes = |WireBytes(size)| Bytes(size);
+        Err(if reference == WireBytes(0) {
+            LsccError::PseudoReference
+        } else if let Some(limit) = limit.filter(|limit| *limit <= reference) {
+            LsccError::PseudoLimit { limit: bytes(limit), reference: bytes(reference) }
+        } else if interval < LEAST {
+            LsccError::CnpInterval { interval, least: LEAST }
+        } else if long_flow < bdp {
+            LsccError::LongFlow { long_flow: bytes(long_flow), least: bytes(bdp) }
+        } else if flows == 0 || flows > most {
+            LsccError::Flows { flows, most }
+        } else if ageing == Interval::ZERO {
+            LsccError::Ageing
+        } else {
+            return Ok(());
+        })
     }
 }
 

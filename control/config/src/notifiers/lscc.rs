@@ -1,7 +1,9 @@
 //! Builds LSCC on a port, and checks it against the link and the flow control beneath it.
 
+use core::net::Ipv4Addr;
 use std::path::Path;
 
+use switch::congestion::LsccError;
 use switch::program::{Feedback, FlowSettings, Lscc, PortSettings, RateCalculation, RateLimiting};
 use units::{BitRate, Bytes, WireBytes};
 use wire::rate_feedback::Key;
@@ -222,6 +224,34 @@ fn check_reference(
     {
         problems.warning(place, ProblemKind::LsccAbovePfc { priority, reference, xoff });
     }
+}
+
+/// The first stated key among those that caused `error`, or their table.
+pub(super) fn place(error: &LsccError, decl: &PortDecl) -> Option<Place> {
+    let keys: &[&str] = match error {
+        LsccError::WithoutLossless => &[],
+        LsccError::Interval { .. } | LsccError::InFlight { .. } => &["interval", "round_trip"],
+        LsccError::Rates { most, rate, .. } if most > rate => &["most", "least"],
+        LsccError::Rates { .. } => &["least"],
+        LsccError::Reference => &["reference"],
+        LsccError::PseudoReference => &["pseudo_reference"],
+        LsccError::PseudoLimit { .. } => &["pseudo_limit", "pseudo_reference"],
+        LsccError::CnpInterval { .. } => &["cnp_interval"],
+        LsccError::LongFlow { .. } => &["long_flow"],
+        LsccError::Flows { .. } => &["flows"],
+        LsccError::Ageing => &["ageing"],
+        LsccError::Address { address } | LsccError::ToItself { address } => {
+            return place_of_address(*address, decl);
+        }
+    };
+    Some(decl.lscc.as_ref()?.first(keys).clone())
+}
+
+/// The place of an address of LSCC.
+pub(crate) fn place_of_address(address: Ipv4Addr, decl: &PortDecl) -> Option<Place> {
+    let lscc = decl.lscc.as_ref()?;
+    let is_peer = lscc.peer.as_ref().is_some_and(|peer| peer.value == address);
+    Some(lscc.first(if is_peer { &["peer"] } else { &["local"] }).clone())
 }
 
 /// Adds Qref to a computed buffer of Bifrost. LSCC's queue takes buffer that cannot be granted, and the link needs

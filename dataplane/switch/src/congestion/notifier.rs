@@ -1,6 +1,6 @@
 //! The settings that schemes which notify senders have in common.
 
-use super::FlowSettings;
+use crate::flows::settings::FlowSettings;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Priority};
 use wire::ip::Dscp;
@@ -22,28 +22,12 @@ pub struct Notifier {
 
 /// A setting of [`Notifier`] that makes no sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message names its fields")]
 pub enum NotifierError {
-    /// A table of no size, or too large.
     #[error("a flow table of {flows} flows is out of range; expected 1 to {most}")]
-    Flows {
-        /// As configured.
-        flows: u32,
-        /// The most.
-        most: u32,
-    },
-    /// Flows that are forgotten at once.
+    Flows { flows: u32, most: u32 },
     #[error("the ageing time must be above zero")]
     Ageing,
-}
-
-impl NotifierError {
-    /// The key at fault.
-    pub const fn key(&self) -> &'static str {
-        match self {
-            Self::Flows { .. } => "flows",
-            Self::Ageing => "ageing",
-        }
-    }
 }
 
 impl Notifier {
