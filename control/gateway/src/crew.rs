@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use config::Gateway;
 use dpdk::ResidentMemory;
-use switch::program::PortSettings;
 use switch::{ForwardingSettings, Program, Successor};
 use units::{Interval, PortId};
 use worker::{Command, Controls, Inspection, Monitor, Reply, Stage, Tap};
