@@ -1,6 +1,5 @@
 //! The view of the switch for a scheme.
 
-use crate::admission::Pools;
 use crate::ledger::{Ledger, Volume};
 use units::{Bytes, PortId, Priority, PrioritySet, WireBytes};
 
@@ -22,19 +21,7 @@ pub(crate) struct Look<'a> {
     pub holding: PrioritySet,
 }
 
-impl<'a> Look<'a> {
-    /// The view of `port`, which has these `lossless` priorities.
-    pub fn new(
-        port: PortId,
-        lossless: PrioritySet,
-        received: &'a [Volume; Priority::COUNT],
-        (ledger, pools): (&'a Ledger, &Pools),
-        holding: PrioritySet,
-    ) -> Self {
-        let (shared_free, shared_held) = (Bytes(pools.shared.free()), Bytes(pools.shared.held_by_all()));
-        Self { port, lossless, received, ledger, shared_free, shared_held, holding }
-    }
-
+impl Look<'_> {
     /// The lossless frames that came in through the port and are still inside.
     pub fn queue(&self) -> WireBytes {
         let queues = self.lossless.iter().map(|priority| self.ledger.ingress_queue(self.port, priority));

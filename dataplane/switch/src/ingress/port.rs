@@ -68,7 +68,7 @@ impl IngressPort {
         let settings = program.port(id);
         let (lossless, counters) = (settings.lossless(), IngressCounters::default());
         let holding = PrioritySet::EMPTY;
-        let look = Look::new(id, lossless, &counters.received, (ledger, pools), holding);
+        let look = look(id, lossless, &counters.received, (ledger, pools), holding);
         let mut scheme = Scheme::new(settings.flow_control, settings.rate, program.hash_key(), look);
         scheme.learn(program.behind(id), look);
         Self {
@@ -202,7 +202,7 @@ impl IngressPort {
         pools: &'a Pools,
     ) -> (&'a mut Scheme, &'a mut PauseSender, Look<'a>) {
         let Self { id, lossless, holding, scheme, pauses, counters, .. } = self;
-        (scheme, pauses, Look::new(*id, *lossless, &counters.received, (ledger, pools), *holding))
+        (scheme, pauses, look(*id, *lossless, &counters.received, (ledger, pools), *holding))
     }
 
     /// Cells of `priority` that may come in without a closer check, in any number of frames.
@@ -336,6 +336,18 @@ impl IngressPort {
         self.has_dropped = true;
         self.counters.dropped[priority.index()][reason.index()].count(length);
     }
+}
+
+/// What the scheme of `port`, which has these `lossless` priorities, may see.
+fn look<'a>(
+    port: PortId,
+    lossless: PrioritySet,
+    received: &'a [Volume; Priority::COUNT],
+    (ledger, pools): (&'a Ledger, &Pools),
+    holding: PrioritySet,
+) -> Look<'a> {
+    let (shared_free, shared_held) = (Bytes(pools.shared.free()), Bytes(pools.shared.held_by_all()));
+    Look { port, lossless, received, ledger, shared_free, shared_held, holding }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod egress;
 mod handoff;
 mod ingress;
 mod lscc;
+mod outbox;
 mod overload;
 mod recorder;
 mod run;
@@ -15,8 +16,8 @@ mod short_cuts;
 mod steering;
 mod watchdog;
 
-pub use handoff::Handoff;
-use handoff::Outbox;
+pub use outbox::Handoff;
+use outbox::Outbox;
 use recorder::Recorder;
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::flows::notifications::Notification;
 use crate::ledger::Volume;
 use crate::reason::DropReason;
-use crate::shard::fabric::handoff::{Handoff, Outbox, Payload};
+use crate::shard::fabric::outbox::{Handoff, Outbox, Payload};
 use core::net::Ipv4Addr;
 use units::PortSet;
 use wire::ip::{Dscp, Ecn};
