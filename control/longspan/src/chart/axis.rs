@@ -1,6 +1,6 @@
 //! Axes of a plot: the positions of values, and labels.
 
-use super::drawing::escaped;
+use super::text::escaped;
 use switch::figure::SeriesKind;
 use units::human::{self, Unit};
 

@@ -10,22 +10,6 @@ pub const COLOURS: usize = 8;
 /// The number of shades in a strip.
 pub const SHADES: u64 = 4;
 
-/// Escapes `text` for elements and attributes of HTML and SVG.
-pub fn escaped(text: &str) -> String {
-    let characters = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
-    characters.into_iter().fold(text.to_owned(), |text, (character, safe)| text.replace(character, safe))
-}
-
-/// The last `room` characters of a name that is too long, because names differ mostly at their ends.
-pub fn shortened(name: &str, room: usize) -> String {
-    let count = name.chars().count();
-    if count <= room {
-        return name.to_owned();
-    }
-    let tail: String = name.chars().skip(count - (room - 2)).collect();
-    format!("..{tail}")
-}
-
 /// The rectangle of a chart in a picture, in pixels.
 #[derive(Clone, Copy, Debug)]
 pub struct Area {
@@ -154,24 +138,11 @@ mod tests {
     use crate::chart::axis::Quantity;
 
     #[test]
-    fn nothing_that_a_scenario_says_becomes_markup() {
-        assert_eq!(escaped("<a href='x'>\"&\"</a>"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;&quot;&lt;/a&gt;");
-        assert_eq!(escaped("80 km, 400 us"), "80 km, 400 us");
-    }
-
-    #[test]
     fn steps_go_along_one_axis_at_a_time_and_say_nothing_twice() {
         let mut drawing = Drawing::default();
         let (area, axis) = (Area { x: (0.0, 90.0), y: (12.0, 236.0) }, Axis::exact(Quantity::Count, 224.0));
         drawing.steps(9, area, &axis, vec![(70, 0), (80, 0), (80, 112), (80, 112), (90, 112)]);
         assert_eq!(drawing.elements(), "<path class=\"l c1\" d=\"M70 236h10v-112h10\"/>\n");
         assert_eq!([25, -25, 30, -5].map(tenths), ["2.5", "-2.5", "3", "-0.5"]);
-    }
-    #[test]
-    fn of_a_long_name_the_end_is_shown() {
-        assert_eq!(shortened("bifrost", 25), "bifrost");
-        let long = shortened("bifrost long_haul.bifrost.slot=100us", 25);
-        assert_eq!(long, "..haul.bifrost.slot=100us");
-        assert_eq!(long.len(), 25);
     }
 }

@@ -3,5 +3,6 @@
 pub mod axis;
 pub mod drawing;
 pub mod plot;
+pub mod text;
 pub mod time_axis;
 pub mod trace;

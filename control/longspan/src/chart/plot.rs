@@ -1,7 +1,8 @@
 //! A plot of an experiment: a frame with axes, and curves.
 
 use super::axis::Axis;
-use super::drawing::{Area, COLOURS, Drawing, escaped};
+use super::drawing::{Area, COLOURS, Drawing};
+use super::text::escaped;
 use core::fmt::Write;
 
 /// The size of a plot: in pixels if the page has its full width.

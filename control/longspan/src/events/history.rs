@@ -1,6 +1,6 @@
 //! Pauses as intervals.
 
-use super::utc;
+use super::line::utc;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use units::human::duration;

@@ -1,7 +1,7 @@
 //! An event on the screen.
 
-use super::utc;
 use serde_json::{Map, Value};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// The fields that every event has, which come first.
 const COMMON: [&str; 6] = ["number", "at_ns", "core", "port", "priority", "kind"];
@@ -15,6 +15,11 @@ pub fn shown(event: &Map<String, Value>) -> String {
     let fields = event.iter().filter(|(key, value)| !COMMON.contains(&key.as_str()) && !value.is_null());
     let fields: Vec<_> = fields.map(|(key, value)| format!("{key}={}", plain(value))).collect();
     format!("{at}  {port:<8} {priority}  {kind:<14} {}", fields.join(" ")).trim_end().to_owned()
+}
+
+/// Unix time as RFC 3339 shows it, in UTC, to the nanosecond.
+pub fn utc(unix_ns: u64) -> String {
+    humantime::format_rfc3339_nanos(UNIX_EPOCH + Duration::from_nanos(unix_ns)).to_string()
 }
 
 /// A value without quotes where it is text.

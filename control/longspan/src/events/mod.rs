@@ -11,7 +11,6 @@ use crate::interrupt::Interrupt;
 use gateway::socket::{EventsRequest, Lines, Request};
 use history::History;
 use serde_json::{Map, Value};
-use std::time::{Duration, UNIX_EPOCH};
 
 /// The number of past events that are shown before the first new one.
 const SHOWN: usize = 10;
@@ -78,11 +77,6 @@ fn show_history(lines: &mut Lines, args: &EventsArgs) -> Result<(), Failure> {
         }
     }
     tell_if_none(pauses.len() - shown)
-}
-
-/// Unix time as RFC 3339 shows it, in UTC, to the nanosecond.
-fn utc(unix_ns: u64) -> String {
-    humantime::format_rfc3339_nanos(UNIX_EPOCH + Duration::from_nanos(unix_ns)).to_string()
 }
 
 /// The event in a line.

@@ -2,7 +2,8 @@
 //! same bytes.
 
 use crate::chart::axis::{Axis, Quantity};
-use crate::chart::drawing::{Area, COLOURS, Drawing, escaped, shortened};
+use crate::chart::drawing::{Area, COLOURS, Drawing};
+use crate::chart::text::{escaped, shortened};
 use crate::chart::time_axis::TimeAxis;
 use crate::chart::trace::{corners, shares};
 use indexmap::IndexSet;

@@ -2,8 +2,9 @@
 
 use super::html;
 use crate::chart::axis::{Axis, Quantity};
-use crate::chart::drawing::{COLOURS, escaped, shortened};
+use crate::chart::drawing::COLOURS;
 use crate::chart::plot::figure;
+use crate::chart::text::{escaped, shortened};
 use crate::simulate::sets::Set;
 use crate::simulate::summary::Spread;
 use indexmap::IndexSet;

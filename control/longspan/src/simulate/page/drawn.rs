@@ -1,5 +1,6 @@
 //! The data to draw: sets of runs, with their files.
 
+use super::error::PageError;
 use super::timeline::Timeline;
 use crate::simulate::sets::Set;
 use csv::Reader;
@@ -32,14 +33,6 @@ pub struct Flow {
     pub fct_ns: u64,
     /// Its completion time, divided by that on an idle network.
     pub slowdown: Option<f64>,
-}
-
-/// Why there is no page: a file of the experiment cannot be read, or a line of it does not match its header.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {source}", path.display())]
-pub struct PageError {
-    path: PathBuf,
-    source: csv::Error,
 }
 
 impl<'a> Drawn<'a> {

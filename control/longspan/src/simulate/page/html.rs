@@ -1,6 +1,7 @@
 //! The parts of the page other than its plots.
 
-use crate::chart::drawing::{COLOURS, escaped};
+use crate::chart::drawing::COLOURS;
+use crate::chart::text::escaped;
 
 /// The style of the page, in light and dark.
 const STYLE: &str = include_str!("style.css");

@@ -4,6 +4,7 @@
 mod bars;
 mod completion;
 mod drawn;
+mod error;
 mod html;
 mod over_time;
 mod pauses;
@@ -14,11 +15,11 @@ mod timeline;
 #[cfg(test)]
 mod tests;
 
-pub use drawn::PageError;
+pub use error::PageError;
 
 use super::sets;
 use super::summary::{EndingName, Summary};
-use crate::chart::drawing::escaped;
+use crate::chart::text::escaped;
 use crate::failure::Failure;
 use drawn::{CURVES_MAX, Drawn};
 use std::fs;

@@ -2,7 +2,7 @@
 
 use super::html;
 use crate::chart::axis::Quantity;
-use crate::chart::drawing::escaped;
+use crate::chart::text::escaped;
 use crate::simulate::sets::Set;
 use crate::simulate::summary::{ClaimSummary, EndingName, RunSummary, Spread};
 use crate::simulate::tables::shown;
