@@ -496,7 +496,8 @@ impl Run {
         assert_eq!((received.source, received.destination), (LOCAL, PEER));
         assert!(received.message.verify_checksum());
         assert!(ipv4::View::parse(packet).expect("it was parsed").verify_checksum());
-        let lscc = self.bench.shard.program().port(B).notifiers.lscc.as_ref().expect("it has something to tell");
+        let lscc =
+            self.bench.shard.program().port(B).notifiers.lscc.as_ref().expect("it has something to tell");
         match &lscc.feedback.key {
             Some(key) => assert!(received.verify_tag(key, Some(NONCE))),
             None => assert!(!received.message.is_authenticated()),
