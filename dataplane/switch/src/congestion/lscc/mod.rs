@@ -7,7 +7,7 @@
 //! pseudo-queue is long, it sends CNPs directly to the senders behind it, without the round trip over the long
 //! link.
 //!
-//! [`flows`](crate::flows) identifies the senders of a port and the way to them.
+//! `flows` identifies the senders of a port and the way to them.
 
 mod advertised_rate;
 mod advertiser;
