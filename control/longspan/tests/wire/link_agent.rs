@@ -41,7 +41,7 @@ fn dissected(capture: &Path) -> Vec<String> {
 }
 
 fn know_each_other(lab: &Lab) {
-    let agent = "[port.lldp]\ninterval = \"1s\"\nhold = 2\nroce = 3\nwilling = [4]\n";
+    let agent = "[port.lldp]\ninterval = \"1s\"\nroce = 3\nwilling = [4]\n";
     let pair = Pair::new(lab, &format!("{}{agent}", two_ports("1G", "1G")));
     let [near, far] = [&pair.near, &pair.far].map(|host| Capture::start(lab, &host.namespace, "eth0"));
     let socket = lab.path("lldpd.sock");
@@ -116,7 +116,7 @@ fn assert_known(shown: &str) {
     let chassis = &interface["chassis"]["wire"];
     assert_eq!(chassis["id"]["value"], "02:00:00:00:00:01", "{neighbours}");
     assert_eq!(interface["port"]["id"]["value"], "lh0", "{neighbours}");
-    assert_eq!(interface["port"]["ttl"], "3", "{neighbours}");
+    assert_eq!(interface["port"]["ttl"], "5", "{neighbours}");
     assert_eq!(interface["port"]["mfs"], "1522", "{neighbours}");
     // PFC, ETS configuration, its recommendation, and applications.
     let tlvs = interface["unknown-tlvs"]["unknown-tlv"].as_array().unwrap();

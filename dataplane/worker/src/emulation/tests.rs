@@ -118,7 +118,9 @@ impl NearEnd {
     fn send(&self, line: &mut DelayLine<Numbered>, number: usize, sent: Sent) {
         let number = u32::try_from(number).unwrap();
         if sent.is_control {
-            line.control(sent.start, &[&number.to_be_bytes()[..], &[0; 56]].concat());
+            let mut frame = [0; 60];
+            frame[..4].copy_from_slice(&number.to_be_bytes());
+            line.control(sent.start, &frame);
         } else {
             line.frame(sent.start, Numbered { number, can_be_copied: true, memory: self.memory.clone() });
         }
