@@ -84,7 +84,7 @@ fn know_each_other(lab: &Lab) {
     let (captured, beyond) = (far.path().to_owned(), near.path().to_owned());
     far.end();
     near.end();
-    let head = "02:00:00:00:00:01\tlh0\t3\twire\t1522\t";
+    let head = "02:00:00:00:00:01\tlh0\t5\twire\t1522\t";
     let mut read = dissected(&captured);
     let last = read.pop().unwrap_or_default();
     assert_eq!(
