@@ -6,7 +6,7 @@ use switch::program::PortSettings;
 use switch::receive_ring::RingRoom;
 use units::{BitRate, Bytes, Interval, WireBytes};
 
-use crate::headroom::grouped;
+use units::human::thousands;
 
 /// The assumed capacity of a core, in frames per second of any length. With everything on, 65,536 flows and frames of
 /// 128 bytes, a measured core carried 0.34 of 14.7 million (docs/performance.md, on the wire). Forwarding alone
@@ -115,10 +115,10 @@ impl CoreLoad {
             "{} handles about {} frames a second, but {} of {} bring {} a second even with the largest RDMA path MTU that \
              fits; {}; {}",
             self.name(),
-            grouped(FRAMES_PER_SECOND),
+            thousands(FRAMES_PER_SECOND),
             self.rate,
             self.ports.join(", "),
-            grouped(self.fewest_frames),
+            thousands(self.fewest_frames),
             match self.pauses() {
                 true =>
                     "its lossless ports pause their senders and drop lossy frames for as long as that lasts",
@@ -145,16 +145,16 @@ impl fmt::Display for CoreLoad {
         write!(f, "{}: {}, {}: keeps up with frames of ", self.name(), self.ports.join(", "), self.rate)?;
         let (least, shortest) = (self.least_mean(), WireBytes::of_frame(Bytes(WireBytes::MINIMUM_FRAME)));
         match least > shortest {
-            true => write!(f, "{} bytes and more on the wire", grouped(least.0))?,
+            true => write!(f, "{} bytes and more on the wire", thousands(least.0))?,
             false => f.write_str("any length")?,
         }
-        write!(f, " (at {} frames a second)", grouped(FRAMES_PER_SECOND))?;
+        write!(f, " (at {} frames a second)", thousands(FRAMES_PER_SECOND))?;
         // Nobody sends frames that are too short for it.
         let rings =
             self.rings().filter(|(_, down_to)| least > shortest && down_to.is_none_or(|it| it > shortest));
         for (port, down_to) in rings {
             match down_to {
-                Some(length) => write!(f, "; below, {port} pauses down to {} bytes", grouped(length.0))?,
+                Some(length) => write!(f, "; below, {port} pauses down to {} bytes", thousands(length.0))?,
                 None => write!(f, "; the receive ring of {port} is too short for how late it may be")?,
             }
         }

@@ -10,7 +10,7 @@
 
 use core::fmt;
 
-pub(crate) use units::human::thousands as grouped;
+use units::human::thousands;
 use units::{BitRate, Bytes, Cells, Distance, Interval, WireBytes};
 use wire::ethernet;
 
@@ -138,11 +138,11 @@ pub fn response_quanta(rate: BitRate) -> u64 {
 impl fmt::Display for HeadroomSum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line =
-            |factor: f64, bytes, what| writeln!(f, "  {:>14} x {factor:<6} {what}", grouped(bytes));
+            |factor: f64, bytes, what| writeln!(f, "  {:>14} x {factor:<6} {what}", thousands(bytes));
         line(1.0, self.crossing_frame.0, "the frame that crosses the threshold")?;
         line(1.0, self.peer_frame.0, "the last frame that the peer begins")?;
         self.scaled().into_iter().try_for_each(|(term, what)| line(self.cell_occupancy, term.0, what))?;
-        write!(f, "  {:>14} bytes in all", grouped(self.total().0))
+        write!(f, "  {:>14} bytes in all", thousands(self.total().0))
     }
 }
 

@@ -7,9 +7,9 @@ use core::net::Ipv4Addr;
 use switch::program::{BufferSettings, Lscc, PortSettings};
 use units::{BitRate, Bytes, Interval, Priority, WireBytes};
 
-use crate::headroom::grouped;
 use crate::link::{Link, Senders};
 use crate::thresholds::highest_xoff;
+use units::human::thousands;
 
 /// The behaviour of the queue of a port with LSCC, and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -228,13 +228,13 @@ impl fmt::Display for LsccSum {
         let (held, protection) = self.held();
         let lines = [
             (self.rates_in_flight.to_string(), rates),
-            (grouped(self.reference.0), aim),
+            (thousands(self.reference.0), aim),
             (self.step.map_or_else(|| "any".into(), |step| step.to_string()), stride),
-            (grouped(self.halved.0), fall),
-            (grouped(held.0), protection),
+            (thousands(self.halved.0), fall),
+            (thousands(held.0), protection),
             (
-                grouped(self.flow_table().0),
-                format!("bytes of table for {} flows", grouped(self.flows.into())),
+                thousands(self.flow_table().0),
+                format!("bytes of table for {} flows", thousands(self.flows.into())),
             ),
         ];
         lines.into_iter().try_for_each(|(figure, what)| write!(f, "\n  {figure:>14} {what}"))

@@ -39,9 +39,9 @@ pub struct Snapshot {
     pub workers: Vec<WorkerReport>,
     /// The packet pools.
     pub memory: MemoryReport,
-    /// The buffer, summed over the workers.
+    /// The buffer, summed over the workers, as in the [report](report.md#pools).
     pub pools: PoolsReport,
-    /// Events of the ports' watchdogs.
+    /// Events of the ports' watchdogs, as in the [report](report.md#watchdog).
     pub watchdog: WatchdogReport,
     /// The queues that a watchdog holds for stormed, and where their frames came in.
     #[serde(default)]
@@ -95,9 +95,9 @@ pub struct WorkerReport {
     pub busy_share: f64,
     /// The stage of its current turn.
     pub stage: StageReport,
-    /// Durations of turns.
+    /// Durations of turns, in the form of [delays](report.md#delays).
     pub turn: DelayReport,
-    /// How late the worker served deadlines of the switch.
+    /// How late the worker served deadlines of the switch, in the form of [delays](report.md#delays).
     pub lateness: DelayReport,
     /// How long a turn may take before lossless frames are lost; `None` if the worker has no lossless port.
     pub covered_lateness_ns: Option<u64>,

@@ -2,8 +2,6 @@
 
 use core::fmt::Write;
 
-pub use units::human::{bytes, count_of, duration, nanos, percent, rate, speed, thousands};
-
 /// Columns of a table: their headings, and functions that write the cells of a row.
 pub type Columns<'c, R> = &'c [(&'c str, fn(&R) -> String)];
 

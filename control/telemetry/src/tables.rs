@@ -1,9 +1,10 @@
 //! Tables that both a replay and a running gateway show.
 
-use crate::table::{self, bytes, nanos, rate, section, thousands};
+use crate::table::{self, section};
 use core::iter::once;
 use report::{LimitsReport, Listed};
 use switch::figure::{FigureList, Table, Unit};
+use units::human::{bytes, nanos, rate, thousands};
 
 /// Writes the tables of `list` that `is_wanted` selects. A port has a row if the owner of the list runs on it.
 pub fn write_listed<'a>(

@@ -274,7 +274,7 @@ fn golden(name: &str) -> String {
     fenced(&fs::read_to_string(in_crate("tests/golden").join(name)).unwrap())
 }
 
-/// What `view` of `snapshot` shows below the heading that begins with `table`.
+/// Returns the lines of `view` of `snapshot` below the heading that begins with `table`.
 fn shown(snapshot: &Snapshot, view: View, table: &str) -> String {
     let page = render(snapshot, view, None).unwrap();
     let tables = page.split("\n\n").find(|it| it.trim_start().starts_with(table)).unwrap();

@@ -66,11 +66,11 @@ pub struct PausesSentReport {
     /// The frames by kind.
     #[serde(flatten)]
     pub frames: PausesSent,
-    /// How long the sender was stopped, as the frames said.
+    /// Time for which the frames stopped the sender.
     pub paused_ns: u64,
     /// The same by cause.
     pub paused_by_cause_ns: IndexMap<Name, u64>,
-    /// Why it is stopped at the instant of the look; `null` if it is not.
+    /// Cause of the pause in force at the instant of the look; `null` for none.
     pub paused_at_end: Option<Name>,
 }
 
@@ -111,7 +111,7 @@ pub struct PausesReceivedReport {
     /// The frames by kind.
     #[serde(flatten)]
     pub frames: PausesReceived,
-    /// How long the queue was stopped.
+    /// Time for which the queue was stopped.
     pub paused_ns: u64,
 }
 

@@ -64,7 +64,7 @@ pub(crate) use {figures, metric, table};
 pub struct FigureList {
     /// The key of their object in the report of a port; stable.
     pub name: &'static str,
-    /// What the figures are about, as a sentence.
+    /// The subject of the figures, as a sentence.
     pub about: &'static str,
     /// The view of `longspan show` that has the tables.
     pub view: &'static str,

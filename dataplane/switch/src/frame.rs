@@ -126,8 +126,8 @@ pub trait Transmitter<F> {
     fn frame(&mut self, start: Nanos, frame: F);
 
     /// Takes a control frame, without FCS, whose first bit is on the wire at `start`. Control frames have a pool of their
-    /// own and are always taken. One is longer than [`ControlFrame::CAPACITY`] only if it is an LLDPDU: that has 384 bytes at
-    /// most, and leaves once a second at most.
+    /// own and are always taken. One is longer than [`ControlFrame::CAPACITY`] only if it is an LLDPDU: that has
+    /// [`wire::lldp::LONGEST_EMITTED`] bytes at most, and leaves once a second at most.
     fn control(&mut self, start: Nanos, frame: &[u8]);
 }
 

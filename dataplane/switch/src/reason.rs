@@ -18,7 +18,7 @@ macro_rules! reasons {
             /// The number of variants.
             pub const COUNT: usize = Self::ALL.len();
 
-            /// What to check after a drop; what the gateway does with a frame that it consumes.
+            /// Advice after a drop, or the use that the gateway makes of a frame that it consumes.
             pub const fn follow_up(self) -> &'static str {
                 match self {
                     $(Self::$variant => $follow_up,)+
@@ -83,9 +83,9 @@ reasons! {
         SpoofedAddress = "spoofed_address", "The station; a second gateway with the same address.";
         /// Lossy, and the shared pool has no room.
         SharedPoolFull = "shared_pool_full", "`buffer.shared`.";
-        /// **lossless**, and its group's headroom is used up.
+        /// **Lossless**, and its group's headroom is used up.
         HeadroomExceeded = "headroom_exceeded", "A sender that does not obey PFC; `headroom` against the distance.";
-        /// **lossless**, and the headroom pool is used up.
+        /// **Lossless**, and the headroom pool is used up.
         HeadroomPoolFull = "headroom_pool_full", "`buffer.headroom`: it is oversubscribed.";
         /// Lossy, and its queue is at its threshold.
         QueueThreshold = "queue_threshold", "Congestion; the queue's `lossy` settings.";

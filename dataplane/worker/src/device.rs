@@ -17,7 +17,7 @@ pub trait Device {
     /// Queues a data frame to send. Frames may wait in order until [`Device::flush`].
     fn transmit(&mut self, frame: Self::Frame);
 
-    /// Queues a control frame to send, ahead of all waiting data. If there is no buffer, it counts as lost.
+    /// Queues a control frame of at most [`wire::lldp::LONGEST_EMITTED`] bytes, ahead of all waiting data. If there is no buffer, it counts as lost.
     fn transmit_control(&mut self, frame: &[u8]);
 
     /// Hands as many waiting frames to the hardware as it takes. Called in every turn while the link is up,

@@ -3,11 +3,11 @@
 use switch::program::PortSettings;
 use units::Interval;
 
-use crate::headroom::grouped;
 use crate::plan::longest::{fixed, group};
 use crate::plan::planned::Planned;
 use crate::plan::step::Sheet;
 use crate::thresholds::least_xon;
+use units::human::thousands;
 
 pub(crate) struct Plain;
 
@@ -32,8 +32,8 @@ pub(crate) fn thresholds(sheet: &mut Sheet, port: &PortSettings, round_trip: Int
     };
     sheet
         .counts([("BDP", port.rate.bytes_in(round_trip))])
-        .term("2 frames", format!("2 x {}", grouped(frame.0)))
-        .term("2 Kmax", format!("2 x {}", grouped(xoff.0 / 2)))
+        .term("2 frames", format!("2 x {}", thousands(frame.0)))
+        .term("2 Kmax", format!("2 x {}", thousands(xoff.0 / 2)))
         .step(
             "XON_least",
             "{BDP}[ in cells:] x 96 / 89[, frames of 65 B being the worst]",

@@ -8,12 +8,13 @@ use super::longest::{fixed, group};
 use super::step::{Part, Quantity, Sheet};
 use super::text::{LOCAL, LONG};
 use crate::flow_control::pfc;
-use crate::headroom::{grouped, response_quanta};
+use crate::headroom::response_quanta;
 use crate::link::Link;
 use crate::lscc_sum::{LsccSum, rounded};
 use crate::memory::{MBUF_HEADROOM, MemorySum};
 use crate::round_trip::RoundTripSum;
 use crate::scenario::EcnDecl;
+use units::human::thousands;
 
 /// All parts, in their order.
 pub(super) fn all(built: &Built) -> Vec<Part> {
@@ -57,7 +58,7 @@ fn link(built: &Built) -> Part {
 }
 
 fn fibre_speed() -> String {
-    format!("{} km/s", grouped(Distance::FIBRE_SPEED / 1_000))
+    format!("{} km/s", thousands(Distance::FIBRE_SPEED / 1_000))
 }
 
 /// The round trip of a link.
@@ -91,7 +92,7 @@ fn headroom(built: &Built) -> Option<Part> {
 /// The headroom of a port on its link, term by term.
 fn headroom_terms(sheet: &mut Sheet, built: &Built, port: &PortSettings, link: &Link) -> Option<()> {
     let sum = link.headroom(port, built.gateways[0].cell_occupancy)?;
-    let sent = format!("{} + 24 + 60 + 24", grouped(port.longest_sent().0));
+    let sent = format!("{} + 24 + 60 + 24", thousands(port.longest_sent().0));
     sheet
         .term("rate", port.rate)
         .term("distance", distance(link))
@@ -174,13 +175,13 @@ fn of_queue(name: &str, port: &PortSettings, feeder: &str, feeding: &PortSetting
     let mut queues = port.queues.iter().filter(|queue| is_lossless(queue.priority.index()));
     let Red { kmin, kmax, pmax, .. } = queues.find_map(|queue| queue.red)?;
     let usual = EcnDecl::default();
-    let at_100g = |size: Bytes| format!("{} x {} / 100G", grouped(size.0), port.rate);
+    let at_100g = |size: Bytes| format!("{} x {} / 100G", thousands(size.0), port.rate);
     let mut sheet = Sheet::default();
     sheet
         .term("400 kB at 100G", at_100g(usual.kmin()))
         .term("1,600 kB at 100G", at_100g(usual.kmax()))
-        .term(format!("XOFF of {feeder}"), grouped(fixed(group(feeding).xoff).0))
-        .term("4 Kmin", format!("4 x {}", grouped(kmin.0)))
+        .term(format!("XOFF of {feeder}"), thousands(fixed(group(feeding).xoff).0))
+        .term("4 Kmin", format!("4 x {}", thousands(kmin.0)))
         .step(
             "Kmin",
             &format!("min({{400 kB at 100G}}, {{XOFF of {feeder}}} / 8)"),
@@ -208,7 +209,7 @@ fn lscc(built: &Built) -> Option<Part> {
     let (flows, table) = (u64::from(sum.flows), sum.flow_table());
     sheet
         .counts([("flows", flows)])
-        .term("(entries and index of each)", format!("{} B", grouped(table.0 / flows.max(1))))
+        .term("(entries and index of each)", format!("{} B", thousands(table.0 / flows.max(1))))
         .step("flow_table", "{flows} x {(entries and index of each)}", table, "docs/configuration.md");
     Some(sheet.part("LSCC above it"))
 }
@@ -238,7 +239,7 @@ fn lscc_step(sheet: &mut Sheet, sum: &LsccSum) {
     let between = format!("{} to {}", rounded(bounds.above), rounded(bounds.below));
     sheet
         .term("rate of a sender", senders.rate)
-        .term("dQ", format!("8 x {} / 100", grouped(sum.reference.0)))
+        .term("dQ", format!("8 x {} / 100", thousands(sum.reference.0)))
         .term("M T R_AI", below)
         .term("T_i", senders.rate_timer)
         .term("40 ms", "40ms")
@@ -275,7 +276,7 @@ fn lscc_halved(sheet: &mut Sheet, built: &Built, sum: &LsccSum) {
     let rate = built.request.rate;
     let drop = BitRate::new(rate.bits_per_second().div_ceil(2)).unwrap_or(rate);
     let queue = sum.halved + sum.reference;
-    // What the flow control beneath lets in. A byte of the link takes no less of the buffer.
+    // The flow control beneath lets this much in. A byte of the link takes no less of the buffer.
     let xoff = || ("XOFF", WireBytes(fixed(group(port).xoff).0));
     let (level, most) = built.request.scheme.planned().granted(port).unwrap_or_else(xoff);
     let then = match most.0 < queue.0 {

@@ -6,8 +6,8 @@ use super::built::Built;
 use super::longest::{Fall, Longest, Sharing, Shown};
 use super::request::Request;
 use super::step::{Part, Sheet};
-use crate::headroom::grouped;
 use crate::watchdog::LEAST_DETECTION;
+use units::human::thousands;
 
 /// The detection times of neighbours unless they are configured, with their sources.
 const NEIGHBOURS: [(&str, Interval, &str); 2] = [
@@ -96,7 +96,7 @@ fn visit(sheet: &mut Sheet, built: &Built) {
     let source = "docs/configuration.md, weight: while others wait";
     sheet
         .counts([("quantum of its weight", visit.0 - 2 * frame)])
-        .term("2 frames", format!("2 x {}", grouped(frame)))
+        .term("2 frames", format!("2 x {}", thousands(frame)))
         .step("visit", "{quantum of its weight} + {2 frames}", visit, source);
 }
 

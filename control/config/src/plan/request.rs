@@ -5,11 +5,11 @@ use units::{BitRate, Bytes, Distance, Interval, Priority, PrioritySet};
 
 use super::scheme::Scheme;
 use crate::emulation::reach;
-use crate::headroom::grouped;
 use crate::keys::port::{FARTHEST, MTU_OVERHEAD, PortDecl};
 use crate::link::Senders;
 use crate::lscc_sum::{StepBounds, rounded};
 use crate::problem::{ConfigError, Problem};
+use units::human::thousands;
 
 /// The least and the largest MTU: those of the shortest frame, and of the largest.
 const MTUS: (Bytes, Bytes) =
@@ -105,7 +105,7 @@ impl Request {
         }
         let (least, most) = MTUS;
         if self.mtu < least || self.mtu > most {
-            let [mtu, least, most] = [self.mtu, least, most].map(|bytes| grouped(bytes.0));
+            let [mtu, least, most] = [self.mtu, least, most].map(|bytes| thousands(bytes.0));
             let what = format!("an MTU of {mtu} bytes");
             return Err(PlanError::out_of_range(what, format!("{least} to {most} bytes")));
         }
@@ -135,7 +135,7 @@ pub enum PlanError {
     OutOfRange {
         /// The value, with its noun.
         what: String,
-        /// What would be valid.
+        /// Valid values.
         valid: String,
     },
     /// A lossless priority has another use.

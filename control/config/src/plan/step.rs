@@ -4,8 +4,8 @@ use core::fmt;
 
 use units::{BitRate, Bytes, Interval, WireBytes};
 
-use crate::headroom::grouped;
 use crate::lscc_sum::rounded;
+use units::human::thousands;
 
 /// A result with its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +46,10 @@ impl Quantity {
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Bytes(bytes) => write!(f, "{} B", grouped(bytes)),
+            Self::Bytes(bytes) => write!(f, "{} B", thousands(bytes)),
             Self::Time(time) => time.fmt(f),
             Self::Rate(rate) => f.write_str(&rounded(rate)),
-            Self::Count(count) => f.write_str(&grouped(count)),
+            Self::Count(count) => f.write_str(&thousands(count)),
             Self::Percent(percent) => write!(f, "{percent} %"),
         }
     }
@@ -126,7 +126,7 @@ impl Sheet {
 
     /// Adds terms that are a number of bytes, frames or the like.
     pub fn counts<const N: usize>(&mut self, terms: [(&str, u64); N]) -> &mut Self {
-        self.terms.extend(terms.map(|(name, number)| (name.into(), grouped(number))));
+        self.terms.extend(terms.map(|(name, number)| (name.into(), thousands(number))));
         self
     }
 
@@ -146,7 +146,7 @@ impl Sheet {
         let shown = match result {
             Quantity::Time(time) => time.to_string(),
             Quantity::Rate(rate) => BitRate::new(rate).map_or_else(|| "0".into(), |rate| rate.to_string()),
-            _ => grouped(result.number()),
+            _ => thousands(result.number()),
         };
         self.term(name, shown)
     }

@@ -80,6 +80,8 @@ impl TimeAxis {
         let length: u64 = shown.iter().map(|stretch| stretch.length()).sum();
         let step = rounded_up((length as f64 / LABELS).max(1.0)) as u64;
         let unit = unit_for(self.stretches.last().map_or(0, |last| last.time.1.0), &TIMES);
+        // A start that is not round has no more digits than the others, so that its label fits.
+        let grain = 10_u64.pow(step.ilog10()).min(unit.1);
         let mut labels: Vec<(i32, String)> = Vec::new();
         for stretch in shown {
             let (start, end) = (stretch.time.0.0, stretch.time.1.0);
@@ -88,7 +90,7 @@ impl TimeAxis {
             for instant in instants.chain((first > end).then_some(start)) {
                 let x = self.x(Interval(instant));
                 if labels.iter().all(|(other, _)| (x - other).abs() >= LABEL_WIDTH) {
-                    labels.push((x, in_unit(instant as f64, unit)));
+                    labels.push((x, in_unit((instant / grain * grain) as f64, unit)));
                 }
             }
         }
@@ -167,6 +169,15 @@ mod tests {
         assert_eq!(cut[0].x.1 - cut[0].x.0, CUT_WIDTH);
         let labels = axis.labels();
         assert!(labels.iter().any(|(_, text)| text == "60.02 s"), "{labels:?}");
+    }
+
+    #[test]
+    fn a_start_that_is_not_round_has_no_more_digits_than_the_others() {
+        let end = 22_823_286_417;
+        let axis =
+            axis(&(0..=48).map(|step| step * SECOND / 10).chain([end, end + 1_000]).collect::<Vec<_>>());
+        assert_eq!(axis.cuts().count(), 1);
+        assert_eq!(axis.labels().last().map(|(_, text)| &**text), Some("22.8 s"), "{:?}", axis.labels());
     }
 
     #[test]

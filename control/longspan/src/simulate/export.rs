@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use core::iter::once;
 use csv::{Reader, Writer};
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The names of the tables, without the end of a file name.
@@ -61,8 +62,9 @@ impl Export<'_> {
         for run in &self.summary.runs {
             let of_run: Vec<_> = self.cells(run).collect();
             let path = self.directory.join(&run.name).join(FLOWS_OF_RUN);
-            for flow in Reader::from_path(path)?.records() {
-                table.write_record(of_run.iter().map(String::as_str).chain(&flow?))?;
+            let unread = |error| io::Error::other(format!("{}: {error}", path.display()));
+            for flow in Reader::from_path(&path).map_err(unread)?.records() {
+                table.write_record(of_run.iter().map(String::as_str).chain(&flow.map_err(unread)?))?;
             }
         }
         Ok(table.flush()?)

@@ -5,7 +5,7 @@ use super::worker;
 use crate::health::{Class, RULES};
 use crate::period::{Dropped, Period, PortPeriod, PriorityPeriod};
 use crate::snapshot::Passage;
-use crate::table::{bytes, count_of};
+use units::human::{bytes, count_of};
 
 /// Rules of `show roce` that name the cause of drops, by the reasons that they explain, the surest first.
 const CAUSES: [(&[&str], &[&str]); 4] = [

@@ -20,10 +20,10 @@ pub use terms::{CNPS, CNPS_MISSING};
 use crate::period::{Period, PortPeriod, PriorityPeriod};
 use crate::show::NoSuchPort;
 use crate::snapshot::{Snapshot, WaitingReport};
-use crate::table::{bytes, count_of, duration, thousands};
 use effect::effect;
 use report::LimitsReport;
 use switch::PauseCause;
+use units::human::{bytes, count_of, duration, thousands};
 
 /// Explains the port called `name` over `period`.
 ///

@@ -1,7 +1,7 @@
 //! `explain`, for people.
 
 use super::effect::{Effect, Explanation};
-use crate::table::duration;
+use units::human::duration;
 
 /// The page: the chains in a sentence each, then what happens with its causes, each level indented.
 pub fn render(explanation: &Explanation) -> String {

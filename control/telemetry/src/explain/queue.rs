@@ -3,7 +3,7 @@
 use super::effect::{Effect, effect};
 use super::{terms, worker};
 use crate::period::{Period, PortPeriod, PriorityPeriod};
-use crate::table::{bytes, count_of, duration, rate, speed, thousands};
+use units::human::{bytes, count_of, duration, rate, speed, thousands};
 
 /// The share of the rate of a link above which the link itself is the bottleneck.
 const LINE_RATE: f64 = 0.9;

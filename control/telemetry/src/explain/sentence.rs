@@ -2,7 +2,7 @@
 
 use super::effect::Effect;
 use crate::period::PriorityPeriod;
-use crate::table::bytes;
+use units::human::bytes;
 
 /// The chain from a pause that the gateway sends to its end.
 pub fn of_pause(effect: &Effect) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use super::effect::{Effect, effect};
 use crate::period::PortPeriod;
-use crate::table::{bytes, nanos, speed, thousands};
+use units::human::{bytes, nanos, speed, thousands};
 
 /// The counters of CNPs that the gateway made, by list.
 pub const CNPS: [(&str, &str); 3] =

@@ -2,7 +2,7 @@
 
 use super::effect::{Effect, effect};
 use crate::period::{Period, PortPeriod};
-use crate::table::{count_of, nanos};
+use units::human::{count_of, nanos};
 
 /// The worker of the port as a cause, if turns were longer than the buffer covers, or none was idle.
 pub fn late(period: &Period<'_>, port: PortPeriod<'_>) -> Option<Effect> {

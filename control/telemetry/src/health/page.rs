@@ -1,7 +1,8 @@
 //! `show roce`, for people.
 
 use super::verdict::{ClassHealth, Finding, Health};
-use crate::table::{Columns, Table, bytes, duration, percent, thousands};
+use crate::table::{Columns, Table};
+use units::human::{bytes, duration, percent, thousands};
 
 /// The longest line of prose, with its indentation: that of a terminal.
 const WIDTH: usize = 80;

@@ -7,8 +7,8 @@ use super::class::Class;
 use super::verdict::{Finding, Verdict};
 use crate::explain::CNPS_MISSING;
 use crate::neighbours::NeighbourReport;
-use crate::table::{bytes, count_of, duration, nanos, percent, thousands};
 use switch::PauseCause;
+use units::human::{bytes, count_of, duration, nanos, percent, thousands};
 
 /// A rule.
 #[derive(Debug)]

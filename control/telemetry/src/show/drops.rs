@@ -1,7 +1,8 @@
 //! `show drops`.
 
 use super::shown::Shown;
-use crate::table::{Table, bytes, section, thousands};
+use crate::table::{Table, section};
+use units::human::{bytes, thousands};
 
 pub fn write(page: &mut String, shown: &Shown<'_>) {
     write_switch(page, shown);

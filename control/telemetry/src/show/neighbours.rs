@@ -2,7 +2,8 @@
 
 use super::shown::{Shown, View, write_listed, yes_or_no};
 use crate::neighbours::{MismatchReport, NegotiatedReport, NeighbourPfcReport, NeighbourReport};
-use crate::table::{Columns, Table, bytes, duration, section, thousands};
+use crate::table::{Columns, Table, section};
+use units::human::{bytes, duration, thousands};
 
 pub fn write(page: &mut String, shown: &Shown<'_>) {
     write_neighbours(page, shown);

@@ -2,12 +2,13 @@
 
 use super::shown::{Shown, View, write_listed, yes_or_no};
 use crate::snapshot::CoveredDelayReport;
-use crate::table::{Columns, Table, bytes, duration, nanos, section, thousands};
+use crate::table::{Columns, Table, section};
 use report::{
     PausesReceivedReport, PausesSentReport, SourceReport, StalledQueueReport, WatchdogEventReport,
     WatchdogQueueReport,
 };
 use switch::{PauseCause, PausesReceived, WatchdogChange};
+use units::human::{bytes, duration, nanos, thousands};
 
 /// How many events of the watchdogs are shown.
 const EVENTS_SHOWN: usize = 16;

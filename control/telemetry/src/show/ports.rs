@@ -2,9 +2,10 @@
 
 use super::shown::{Shown, View, write_listed};
 use crate::snapshot::{EmulationReport, Passage, PfcPassage, WirePortReport, WorkerReport};
-use crate::table::{Columns, Table, bytes, duration, nanos, percent, rate, section, thousands};
+use crate::table::{Columns, Table, section};
 use core::fmt::Write;
 use report::PoolReport;
+use units::human::{bytes, duration, nanos, percent, rate, thousands};
 
 pub fn write(page: &mut String, shown: &Shown<'_>) {
     if !shown.filtered {

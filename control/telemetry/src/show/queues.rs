@@ -2,9 +2,10 @@
 
 use super::shown::Shown;
 use crate::snapshot::LevelsReport;
-use crate::table::{Columns, bytes, nanos, thousands};
+use crate::table::Columns;
 use crate::tables::threshold;
 use report::{DelayReport, GroupReport, LimitsReport, QueueReport};
+use units::human::{bytes, nanos, thousands};
 
 /// Writes groups and queues. A watermark covers the time since it was last cleared, a persistent one the time since
 /// the start.

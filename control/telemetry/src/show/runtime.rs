@@ -3,7 +3,8 @@
 use super::shown::Shown;
 use crate::runtime::{PerFrame, ProfileReport};
 use crate::snapshot::{Snapshot, WorkerReport};
-use crate::table::{Columns, Table, bytes, duration, percent, section, thousands};
+use crate::table::{Columns, Table, section};
+use units::human::{bytes, duration, percent, thousands};
 
 pub fn write(page: &mut String, shown: &Shown<'_>) {
     let Snapshot { version, tsc_hz, .. } = shown.snapshot;

@@ -27,7 +27,7 @@ macro_rules! views {
                 }
             }
 
-            /// What it shows, in a line.
+            /// Its contents, in a line.
             pub const fn about(self) -> &'static str {
                 match self {
                     $(Self::$view => $about.trim_ascii(),)+

@@ -10,10 +10,10 @@ use units::Bytes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pool {
     pub size: u64,
-    /// What this shard holds, and the most of it.
+    /// The bytes that this shard holds; `watermark` is the most of them.
     pub held: Bytes,
     pub watermark: Watermark,
-    /// What the other shards held when this one last looked.
+    /// The bytes that the other shards held when this one last looked.
     pub others: Bytes,
 }
 
@@ -67,7 +67,7 @@ impl Pools {
         self.shared.held_by_all() + self.headroom.held_by_all() == 0
     }
 
-    /// What this shard holds.
+    /// The bytes that this shard holds.
     #[inline]
     pub fn held(&self) -> PoolUse {
         let Self { shared, headroom, egress_lossy, .. } = self;

@@ -1,14 +1,14 @@
-//! The face of a scheme that speaks to senders.
+//! The interface of a scheme that speaks to senders.
 
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Crossing, Flows, Origin, Seen, Slot};
+use crate::flows::{Flows, Origin, Slot};
 use crate::program::PortSettings;
 use units::{Nanos, PortId, QueueSet};
 
 /// A scheme that notifies the senders behind a port. It keeps an entry for each slot of the port's table of flows. By
-/// default it takes no part in what a frame meets.
+/// default it ignores frames.
 pub(crate) trait Scheme {
-    /// Whether it is on by the settings of `port`.
+    /// Whether the settings of `port` turn it on.
     fn is_on(&self, port: &PortSettings) -> bool;
 
     /// Takes the settings of `spare`, which was made for them. If the table of flows was `exchanged`, it also takes the
@@ -16,10 +16,6 @@ pub(crate) trait Scheme {
     fn configure(&mut self, spare: &mut Self, exchanged: bool)
     where
         Self: Sized;
-
-    /// Takes a frame that goes out to the long link, with its flow.
-    #[inline(always)]
-    fn send(&mut self, _: Crossing<'_>, _: Seen, _: &mut Flows, _headers: &mut [u8]) {}
 
     /// Takes a CNP from the far side to the sender of `flow`. Returns whether it is passed on.
     fn receive_cnp(&mut self, _: Nanos, _flow: Option<Slot>, _: &mut Flows, _: Origin) -> bool {
@@ -35,9 +31,7 @@ pub(crate) trait Scheme {
     fn deadline(&self) -> Nanos;
 
     /// Whether notifications wait until a port that has room again calls [`Scheme::notify`].
-    fn is_blocked(&self) -> bool {
-        self.waiting() > 0 && self.deadline() == Nanos::NEVER
-    }
+    fn is_blocked(&self) -> bool;
 
     /// The number of notifications that wait, or may come to be due.
     fn waiting(&self) -> u64;

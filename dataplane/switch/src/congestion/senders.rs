@@ -1,8 +1,8 @@
 //! The senders behind a port: their flows, and the schemes that notify them.
 //!
 //! A [`Scheme`] sees each frame that crosses the port, with its flow, and makes notifications at its deadline. This file
-//! lists the schemes, which run on one table of flows. What every frame meets is called by name; the rest is
-//! called for all that run.
+//! lists the schemes, which run on one table of flows. Calls that each frame needs name their scheme, so that they are
+//! inlined; the others go to all schemes that run.
 
 use super::lscc::{LsccReport, RateAdvertiser, RateLimiter};
 use super::notifiers::Notifiers;
@@ -73,7 +73,7 @@ impl Senders {
         })
     }
 
-    /// Takes the settings of `spare`, which was made for new ones. The state stays, unless the table of flows needs
+    /// Takes new settings, those of `spare`. The state stays, unless the table of flows needs
     /// another size, ageing or key. It is then exchanged with the table of `spare`, which is empty. A scheme that starts
     /// comes from `spare`, and one that stops is left there.
     pub fn configure(&mut self, spare: &mut Self) {
@@ -133,8 +133,8 @@ impl Senders {
         }
     }
 
-    /// As [`Senders::send`], for a frame of `length` whose headers are to be parsed. It came in at the port `from`, and is
-    /// limited or not.
+    /// As [`Senders::send`], for a frame of `length` whose headers are to be parsed. `from` is the
+    /// port at which it came in, and whether a rate applies to it.
     #[inline(always)]
     pub fn send_unparsed(&mut self, now: Nanos, from: (PortId, bool), headers: &mut [u8], length: Bytes) {
         match Descriptor::parse_usual(headers, length) {
@@ -202,8 +202,7 @@ impl Senders {
         Ok(slot.map_or(Disposition::Forward, Disposition::MaySlow))
     }
 
-    /// Shows the schemes a notification from the far side. The gateway itself makes all direct INT that its senders may
-    /// get.
+    /// Shows the schemes a notification from the far side.
     #[cold]
     fn receive_notification(
         &mut self,

@@ -106,10 +106,17 @@ pub enum Happening {
 impl Happening {
     /// Whether a neighbour or a host can cause it as often as it can send frames. Such events leave room for others.
     pub(crate) const fn is_frequent(&self) -> bool {
-        !matches!(
-            self,
-            Self::Watchdog(_) | Self::Dropped { .. } | Self::EcnThresholds { .. } | Self::Lost { .. }
-        )
+        match self {
+            Self::Paused { .. }
+            | Self::Resumed { .. }
+            | Self::XoffReached { .. }
+            | Self::XonReached { .. }
+            | Self::HeadroomEntered { .. }
+            | Self::Flow(_) => true,
+            Self::Watchdog(_) | Self::Dropped { .. } | Self::EcnThresholds { .. } | Self::Lost { .. } => {
+                false
+            }
+        }
     }
 }
 

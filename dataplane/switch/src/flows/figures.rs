@@ -14,9 +14,9 @@ pub(crate) static FIGURES: FigureList = FigureList {
         gauge capacity = settings(it)?.capacity;
         /// Flows known now, in both directions.
         gauge known = flows(it)?.known;
-        /// The part of these that carry data, with a known sender.
+        /// Known flows that carry data and whose sender is known.
         gauge resolved = flows(it)?.data.resolved;
-        /// The part that carry data, with an unknown sender.
+        /// Known flows that carry data and whose sender is unknown.
         gauge unresolved = flows(it)?.data.unresolved;
         /// Flows entered.
         counter entered = flows(it)?.table.entered;

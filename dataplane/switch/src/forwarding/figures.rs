@@ -6,7 +6,7 @@ use crate::figure::{FigureList, Seen, Table, figures};
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "bridge",
-    about: "How stations behind the port changed what the bridge knows of others.",
+    about: "Changes that stations behind the port made to what the bridge knows of others.",
     report: &[figures! { "", |it|
         /// Addresses that moved to the port from another port.
         counter moved_addresses = bridge(it)?.moved, shown("bridge_moved_addresses", "moved");

@@ -338,7 +338,7 @@ impl IngressPort {
     }
 }
 
-/// What the scheme of `port`, which has these `lossless` priorities, may see.
+/// The view of `port`, which has these `lossless` priorities, that its scheme gets.
 fn look<'a>(
     port: PortId,
     lossless: PrioritySet,

@@ -99,10 +99,10 @@ pub enum GroupError {
 /// An error in the settings of a queue.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum QueueError {
-    /// An error in its marking rule.
+    /// Its marking rule is wrong.
     #[error(transparent)]
     Red(#[from] RedError),
-    /// A share of nothing.
+    /// Its weight is zero, so that it would never have a turn.
     #[error("a weight of 0 is out of range; expected 1 to 255")]
     ZeroWeight,
 }

@@ -5,6 +5,7 @@ use super::track::{Arrival, Track};
 use super::{EmulationCounters, EmulationSettings};
 use switch::{ControlFrame, Frame, Transmitter};
 use units::{BitRate, Bytes, Interval, LinkClock, Nanos, WireBytes};
+use wire::ethernet::{self, EtherType};
 use wire::lldp::LONGEST_EMITTED;
 
 /// The capacity of a link.
@@ -227,7 +228,10 @@ impl<F: Frame> Transmitter<F> for DelayLine<F> {
     }
 
     fn control(&mut self, start: Nanos, frame: &[u8]) {
-        let Some(frame) = ControlFrame::copy_of(frame) else { return self.announce(start, frame) };
+        let is_lldp = ethernet::View::parse(frame).is_ok_and(|it| it.ether_type() == EtherType::LLDP);
+        let Some(frame) = ControlFrame::copy_of(frame).filter(|_| !is_lldp) else {
+            return self.announce(start, frame);
+        };
         let impairments = self.impairments.as_mut().filter(|_| self.impairs_control);
         let fate = impairments.map_or(Fate::default(), Impairments::fate);
         let arrival = self.arrival(start, fate);

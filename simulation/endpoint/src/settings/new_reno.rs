@@ -8,8 +8,6 @@ use units::Interval;
 pub struct NewReno {
     /// IW: the initial window in segments. 10 (RFC 6928). At least 1.
     pub initial_window: u32,
-    /// The receiver's window: the maximum number of segments in flight; `None` is unlimited.
-    pub largest_window: Option<u32>,
     /// Consecutive duplicate acknowledgements that indicate a loss. 3 (RFC 5681 section 3.2).
     pub duplicates: u32,
     /// The retransmission timeout before the first round-trip measurement. 1 s (RFC 6298 section 2.1).
@@ -25,7 +23,6 @@ impl Default for NewReno {
     fn default() -> Self {
         Self {
             initial_window: 10,
-            largest_window: None,
             duplicates: 3,
             rto_initial: Interval::from_secs(1),
             rto_least: Interval::from_secs(1),

@@ -68,8 +68,7 @@ impl Sender {
         if self.again.is_some() {
             return self.again;
         }
-        let largest = u64::from(self.settings.largest_window.unwrap_or(u32::MAX)).min(IN_FLIGHT_MAX);
-        let window = self.window.min(largest as f64);
+        let window = self.window.min(IN_FLIGHT_MAX as f64);
         (self.next < packets && (self.in_flight() as f64) < window.floor().max(1.0)).then_some(self.next)
     }
 
@@ -116,10 +115,6 @@ impl Sender {
     /// Slow start, or congestion avoidance (RFC 5681 section 3.1, equations 2 and 3).
     fn grow(&mut self) {
         self.window += if self.window < self.threshold { 1.0 } else { 1.0 / self.window };
-        // The window does not grow beyond the receiver's.
-        if let Some(largest) = self.settings.largest_window {
-            self.window = self.window.min(f64::from(largest));
-        }
     }
 
     /// RFC 6582 section 3.2, steps 2 and 3.

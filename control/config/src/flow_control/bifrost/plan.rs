@@ -4,11 +4,11 @@ use switch::program::{Bifrost, FlowControl, PortSettings};
 use units::{Bytes, Interval, WireBytes};
 
 use super::{most_held, overrun};
-use crate::headroom::grouped;
 use crate::plan::longest::{Longest, Sharing, Shown, group};
 use crate::plan::planned::{Planned, Unreached, message, pause};
 use crate::plan::step::Sheet;
 use crate::round_trip::peer_goes_on;
+use units::human::thousands;
 
 /// A scheme with slots.
 pub(crate) struct Slots {
@@ -56,7 +56,7 @@ impl Planned for Slots {
     fn longest_pause(&self, sheet: &mut Sheet, port: &PortSettings, _: Sharing) -> Shown {
         let Bifrost { slot, holdover, .. } = *slots(port);
         let leaked = overrun(slots(port), port);
-        sheet.term("T", slot).term("8 leaked", format!("8 x {}", grouped(leaked.0))).step(
+        sheet.term("T", slot).term("8 leaked", format!("8 x {}", thousands(leaked.0))).step(
             "holdover",
             "{T} / 2[: how much longer than T a pause without a grant lasts]",
             holdover,
@@ -88,10 +88,10 @@ fn planned_buffer(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
         .term("rate", rate)
         .term("RTT", slots.round_trip)
         .term("jitter", slots.virtual_incoming.jitter())
-        .term("2 Rs T", format!("2 x {}", grouped(terms.slots / 2)))
-        .term("k MTU", format!("{} x {}", slots.check_every, grouped(frame)))
+        .term("2 Rs T", format!("2 x {}", thousands(terms.slots / 2)))
+        .term("k MTU", format!("{} x {}", slots.check_every, thousands(frame)))
         .counts([("Rs lateness", terms.late)])
-        .term("Rs T, and Qref with LSCC", format!("{} + {}", grouped(third), grouped(rest)))
+        .term("Rs T, and Qref with LSCC", format!("{} + {}", thousands(third), thousands(rest)))
         .step("T", "the slot, at most half of RTT", slots.slot, "Bifrost paper, IV-C: 10 us")
         .step("k", "leaked frames to provide for", u64::from(slots.check_every.get()), "Bifrost paper, IV-D")
         .step("lateness", "how late a slot may end", slots.lateness, "docs/configuration.md: 5 us by default")
@@ -117,8 +117,8 @@ fn beneath(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
     let frame = WireBytes::of_frame(max_frame).0;
     sheet
         .counts([("RTT / T", slots.round_trip.0.div_ceil(slots.slot.0))])
-        .term("(MTU + Rs ahead)", format!("x ({} + {})", grouped(frame), grouped(ahead)))
-        .term("frames", format!("x {}", grouped(max_frame.0)))
+        .term("(MTU + Rs ahead)", format!("x ({} + {})", thousands(frame), thousands(ahead)))
+        .term("frames", format!("x {}", thousands(max_frame.0)))
         .step(
             "leaked",
             "({RTT / T} + 2) {(MTU + Rs ahead)}[, ahead at most T]",

@@ -5,10 +5,10 @@ use switch::program::PortSettings;
 use units::{Cells, Interval, WireBytes};
 use wire::grants::credit;
 
-use crate::headroom::grouped;
 use crate::plan::longest::{Longest, Sharing, Shown, group};
 use crate::plan::planned::{Planned, Unreached, message};
 use crate::plan::step::Sheet;
+use units::human::thousands;
 
 pub(crate) struct Credits;
 
@@ -58,9 +58,9 @@ impl Planned for Credits {
         let fills = credits.for_line_rate(rate, round_trip, max_frame);
         let wire = WireBytes::of_frame(max_frame).0;
         let [far, late] = [round_trip, credits.interval].map(|time| rate.bytes_in(time));
-        let twice = |frame| format!("2 x {}", grouped(frame));
+        let twice = |frame| format!("2 x {}", thousands(frame));
         sheet
-            .term("rate x (RTT + interval) / 8", format!("{} + {}", grouped(far), grouped(late)))
+            .term("rate x (RTT + interval) / 8", format!("{} + {}", thousands(far), thousands(late)))
             .term("2 frames", twice(wire))
             .term("2 credits", fills.0 - far - late - 2 * wire)
             .step("interval", "from one message with credits to the next", credits.interval, "docs/cbfc.md")

@@ -32,7 +32,7 @@ table! {
         hyper_increase: At<BitRate>;
         /// Lowest rate
         minimum_rate: At<BitRate>;
-        /// Whether each reduction makes the rate before it the target
+        /// Whether each reduction makes the rate before it the target; if not, only those after a rise by the timer do
         clamp_target_rate: At<bool>;
         /// After a reduction, CNPs of this time count as one; zero reduces the rate at each
         rate_reduce_monitor_period: At<Interval>, within(Interval::ZERO..=MOST);
@@ -52,7 +52,7 @@ table! {
         min_rtt: At<Interval>, within(SOME..=MOST);
         /// Delta: the step of the rate
         step: At<BitRate>;
-        /// N: steps at a time from then on
+        /// N: steps at a time after five completion events, one for each 16 kB, without a positive gradient
         hyper_steps: At<u32>, within(COUNT);
         /// Shortest time from one completion event to the next
         least_interval: At<Interval>, within(Interval::ZERO..=MOST);

@@ -11,18 +11,18 @@ use crate::table::table;
 
 table! {
     /// Go-back-N.
-    GoBackNDecl => GoBackN {
+    GoBackNDecl {
         /// Packets for each acknowledgement
-        ack_every: At<NonZeroU32>;
+        ack_every: At<u32>, within(COUNT), default(GoBackN::default().ack_every.get());
         /// Without progress for this time, everything that is not acknowledged is sent again
-        retransmission_timeout: At<Interval>, within(SOME..=MOST);
+        retransmission_timeout: At<Interval>, within(SOME..=MOST), default(GoBackN::default().retransmission_timeout);
     }
 
     /// IRN.
     IrnDecl => Irn {
         /// Packets that may be on their way
         window: At<u32>, within(COUNT);
-        /// Retransmission timeout while few packets are on their way
+        /// Retransmission timeout while fewer than three packets are on their way
         rto_low: At<Interval>, within(SOME..=MOST);
         /// Retransmission timeout otherwise
         rto_high: At<Interval>, within(SOME..=MOST);
@@ -34,5 +34,15 @@ table! {
         rto_initial: At<Interval>, within(SOME..=MOST);
         /// Shortest retransmission timeout
         rto_least: At<Interval>, within(SOME..=MOST);
+    }
+}
+
+impl GoBackNDecl {
+    /// The stated values, with defaults for the rest.
+    pub fn settings(&self) -> GoBackN {
+        GoBackN {
+            ack_every: NonZeroU32::new(self.ack_every()).unwrap_or(NonZeroU32::MIN),
+            retransmission_timeout: self.retransmission_timeout(),
+        }
     }
 }

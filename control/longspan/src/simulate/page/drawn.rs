@@ -1,7 +1,7 @@
 //! The data to draw: sets of runs, with their files.
 
 use super::error::PageError;
-use super::timeline::Timeline;
+use super::timeline::{Timeline, wrong};
 use crate::simulate::sets::Set;
 use csv::Reader;
 use serde::Deserialize;
@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// The maximum number of curves in a plot; nobody can tell more apart.
 pub const CURVES_MAX: usize = 8;
+
+/// The columns that a [`Flow`] is read from.
+const FLOW_COLUMNS: [&str; 4] = ["group", "bytes", "fct_ns", "slowdown"];
 
 /// A set of runs and what is drawn of it.
 pub struct Drawn<'a> {
@@ -44,11 +47,8 @@ impl<'a> Drawn<'a> {
     pub fn read(directory: &Path, set: &Set<'a>) -> Result<Self, PageError> {
         let mut flows: Vec<Flow> = Vec::new();
         for run in &set.runs {
-            let of_run =
-                read(directory.join(&run.name).join("fct.csv"), |file| file.into_deserialize().collect());
-            flows.extend(
-                of_run?.unwrap_or_else(Vec::new).into_iter().filter(|flow: &Flow| flow.slowdown.is_some()),
-            );
+            let of_run = read(directory.join(&run.name).join("fct.csv"), ended)?;
+            flows.extend(of_run.into_iter().flatten());
         }
         let timeline = match set.runs.first() {
             Some(run) => read(directory.join(&run.name).join("series.csv"), Timeline::read)?,
@@ -58,7 +58,25 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// What `table` makes of the file at `path`; `None` if there is no such file.
+/// The flows of `file` that have an end.
+fn ended(mut file: Reader<File>) -> csv::Result<Vec<Flow>> {
+    let headers = file.headers()?.clone();
+    if let Some(missing) = FLOW_COLUMNS.into_iter().find(|name| !headers.iter().any(|it| it == *name)) {
+        return Err(wrong(&headers, &format!("there is no column {missing}")));
+    }
+    let mut flows = Vec::new();
+    for record in file.into_records() {
+        let record = record?;
+        let flow: Flow = record.deserialize(Some(&headers))?;
+        if flow.slowdown.is_some_and(|slowdown| !slowdown.is_finite()) {
+            return Err(wrong(&record, "the slowdown is not finite"));
+        }
+        flows.extend(Some(flow).filter(|flow| flow.slowdown.is_some()));
+    }
+    Ok(flows)
+}
+
+/// Gives the file at `path` to `table`; `None` if there is no such file.
 fn read<T>(
     path: PathBuf,
     table: impl FnOnce(Reader<File>) -> csv::Result<T>,

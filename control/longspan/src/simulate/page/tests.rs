@@ -198,13 +198,29 @@ fn a_run_that_failed_needs_no_files_and_is_said_in_the_open() {
 #[test]
 fn a_file_that_does_not_hold_is_named_with_its_line() {
     let (directory, summary) = made_up();
-    let path = directory.path().join("bifrost/seed-1/fct.csv");
-    let text = fs::read_to_string(&path).expect("a file of the test");
-    for (torn, what) in [(text + "torn", "line: 42"), ("flow\n1\n".into(), "missing field `group`")] {
-        fs::write(&path, torn).expect("a file of the test");
-        let error = page(directory.path(), &summary).expect_err("the file is torn");
-        assert!(error.to_string().contains("fct.csv: ") && error.to_string().contains(what), "{error}");
+    let torn = |name: &str, tear: &dyn Fn(&str) -> String, what: &str| {
+        let path = directory.path().join("bifrost/seed-1").join(name);
+        let whole = fs::read_to_string(&path).expect("a file of the test");
+        fs::write(&path, tear(&whole)).expect("a file of the test");
+        let error = page(directory.path(), &summary).expect_err("the file is torn").to_string();
+        assert!(error.contains(&format!("{name}: ")) && error.contains(what), "{error}");
+        fs::write(&path, whole).expect("a file of the test");
+    };
+    torn("fct.csv", &|whole| format!("{whole}torn"), "line: 42");
+    torn("fct.csv", &|_| "flow".into(), "line 1: there is no column group");
+    for number in ["inf", "NaN"] {
+        let flow = format!("9,inter,a,b,3,1000,0,7,7,7,{number},0\n");
+        torn("fct.csv", &|whole| format!("{whole}{flow}"), "line 42: the slowdown is not finite");
     }
+    let rows = |times: [&'static str; 2]| {
+        move |whole: &str| {
+            let head = whole.lines().next().unwrap_or_default();
+            let cells = ",1".repeat(head.matches(',').count());
+            format!("{head}\n{}{cells}\n{}{cells}\n", times[0], times[1])
+        }
+    };
+    torn("series.csv", &rows(["5", "4"]), "line 3: its time is before that of the line above");
+    torn("series.csv", &rows(["5", ""]), "line 3: it has no time");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `series.csv`: the time series of a run.
 
-use csv::Reader;
+use csv::{Position, Reader, StringRecord};
 use std::fs::File;
 use std::io;
 
@@ -32,11 +32,12 @@ impl Timeline {
     pub fn read(mut file: Reader<File>) -> csv::Result<Self> {
         let columns = file.headers()?.iter().skip(1).map(Column::called).collect();
         let mut timeline = Self { times: Vec::new(), columns };
-        for row in file.into_deserialize() {
-            let row: Vec<Option<u64>> = row?;
-            let [Some(time), values @ ..] = &*row else { return Err(wrong("a row has no time")) };
+        for record in file.into_records() {
+            let record = record?;
+            let row: Vec<Option<u64>> = record.deserialize(None)?;
+            let [Some(time), values @ ..] = &*row else { return Err(wrong(&record, "it has no time")) };
             if *time < timeline.end_ns() {
-                return Err(wrong("the time falls"));
+                return Err(wrong(&record, "its time is before that of the line above"));
             }
             timeline.times.push(*time);
             timeline.columns.iter_mut().zip(values).for_each(|(column, value)| column.values.push(*value));
@@ -55,8 +56,10 @@ impl Timeline {
     }
 }
 
-fn wrong(what: &str) -> csv::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what).into()
+/// The error of `record`, by its line.
+pub fn wrong(record: &StringRecord, what: &str) -> csv::Error {
+    let line = record.position().map_or(0, Position::line);
+    io::Error::new(io::ErrorKind::InvalidData, format!("line {line}: {what}")).into()
 }
 
 impl Column {

@@ -155,3 +155,42 @@ fn dropped(ports: &[&PortInspection], lossless: bool) -> u64 {
     });
     volumes.map(|volume| volume.frames).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::num::NonZeroU32;
+    use switch::program::{Bifrost, DynamicThreshold, FlowControl, VirtualIncoming};
+    use units::{BitRate, Bytes, Interval, WireBytes};
+    use wire::ethernet::MacAddress;
+
+    fn group(reserved: u64, xoff: Threshold, headroom: u64) -> GroupSettings {
+        GroupSettings::Lossless(LosslessGroup {
+            reserved: Bytes(reserved),
+            xoff,
+            xon: Bytes::ZERO,
+            xon_offset: Bytes::ZERO,
+            headroom: Bytes(headroom),
+        })
+    }
+
+    #[test]
+    fn a_port_reserves_thresholds_and_headroom_or_what_bifrost_grants_from() {
+        let mut port = PortSettings::lossy("a", MacAddress([2, 0, 0, 0, 0, 1]), BitRate::gigabits(100));
+        assert_eq!(reserved(&port), None);
+        port.groups[3] = group(4_000, Threshold::Static(Bytes(1_000_000)), 500_000);
+        assert_eq!(reserved(&port), Some(1_500_000), "a static threshold includes the reserved part");
+        port.groups[4] = group(4_000, Threshold::Dynamic(DynamicThreshold::new(2).unwrap()), 500);
+        assert_eq!(reserved(&port), Some(1_504_500), "the pool of a dynamic threshold is for all");
+        port.flow_control = FlowControl::Bifrost(Bifrost {
+            buffer: WireBytes(700_000),
+            slot: Interval::from_micros(10),
+            round_trip: Interval::from_micros(100),
+            check_every: NonZeroU32::MIN,
+            virtual_incoming: VirtualIncoming::Counter,
+            holdover: Interval::ZERO,
+            lateness: Interval::ZERO,
+        });
+        assert_eq!(reserved(&port), Some(700_000));
+    }
+}

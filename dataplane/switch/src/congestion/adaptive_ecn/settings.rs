@@ -21,7 +21,7 @@ impl Settings {
     /// Valid intervals.
     pub const INTERVALS: RangeInclusive<Interval> = Interval::from_micros(10)..=Interval::from_secs(1);
 
-    /// Checks the settings of a queue that begins with `highest`, Kmin and Kmax.
+    /// Checks the settings of a queue whose highest thresholds are `kmin` and `kmax`.
     ///
     /// # Errors
     /// [`AdaptiveEcnError`] for what is out of order or out of range.

@@ -85,7 +85,7 @@ impl DirectInt {
         }
     }
 
-    /// Takes a data packet of the flow in `slot`, from a UDP port. Returns whether it collects telemetry: its sender then
+    /// Takes a data packet of the flow in `slot`, with this UDP source port. Returns whether it collects telemetry: its sender then
     /// gets direct INT and nothing else.
     pub fn take(
         &mut self,

@@ -27,7 +27,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
             gauge last_bits_per_second = lscc(it)?.rates.last_rate?,
                 sampled("lscc_advertised_rate_bits_per_second", "advertised to the far end", SeriesKind::Rate),
                 plotted("LSCC advertised rate");
-            /// How fast frames that came in here left in the last interval; `null` for none.
+            /// Rate at which frames from this port left in the last interval; `null` if none did.
             gauge last_bottleneck_bits_per_second = lscc(it)?.rates.last_bottleneck_rate?;
             /// Qref: the length at which the queue is held.
             gauge reference_wire_bytes = settings(it)?.calculation.reference;
@@ -59,7 +59,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
             counter challenges_sent = lscc(it)?.feedback.challenges_sent;
             /// Times the limit lapsed because messages from the far end stopped arriving.
             counter lapsed = lscc(it)?.lapsed;
-            /// Rate received from the far end that is in force; absent while no limit applies.
+            /// Rate received from the far end that is in force; none while no limit applies.
             gauge last_bits_per_second = lscc(it)?.received_rate?,
                 sampled("lscc_received_rate_bits_per_second", "received from the far end", SeriesKind::Rate),
                 plotted("LSCC received rate");

@@ -278,38 +278,10 @@ impl RateLimiter {
     pub fn pseudo_queue(&self) -> (WireBytes, WireBytes) {
         (self.queue.bytes(), self.queue.longest())
     }
-}
-
-impl Scheme for RateLimiter {
-    fn is_on(&self, port: &PortSettings) -> bool {
-        port.notifiers.lscc.is_some()
-    }
-
-    /// Flows that were to be notified are lost with their slots and counted, because marks may have been removed for them.
-    fn configure(&mut self, spare: &mut Self, exchanged: bool) {
-        if exchanged {
-            self.counters.not_notified += self.to_notify();
-            core::mem::swap(&mut self.states, &mut spare.states);
-            core::mem::swap(&mut self.list, &mut spare.list);
-            core::mem::swap(&mut self.due, &mut spare.due);
-            (self.ends, self.blocked) = (Nanos::NEVER, None);
-        }
-        match (&mut self.direct_int, &mut spare.direct_int) {
-            (Some(direct_int), Some(spare)) => direct_int.configure(spare, exchanged),
-            (direct_int, spare) => {
-                self.counters.direct_int.lost += direct_int.as_ref().map_or(0, DirectInt::waiting);
-                core::mem::swap(direct_int, spare);
-            }
-        }
-        self.advertised.configure(&spare.advertised);
-        self.advanced = None;
-        self.queue.configure(spare.settings.limit);
-        (self.settings, self.flag_lasts, self.most) = (spare.settings, spare.flag_lasts, spare.most);
-    }
 
     /// Algorithm 2, ReceivePacket.
     #[inline(always)]
-    fn send(&mut self, frame: Crossing<'_>, seen: Seen, flows: &mut Flows, headers: &mut [u8]) {
+    pub fn send(&mut self, frame: Crossing<'_>, seen: Seen, flows: &mut Flows, headers: &mut [u8]) {
         let Crossing { now, descriptor, .. } = frame;
         let rate = match self.advanced {
             // The frames of a burst share one instant.
@@ -345,6 +317,34 @@ impl Scheme for RateLimiter {
             self.list(frame, (slot, seen.source_port), flows, headers);
         }
     }
+}
+
+impl Scheme for RateLimiter {
+    fn is_on(&self, port: &PortSettings) -> bool {
+        port.notifiers.lscc.is_some()
+    }
+
+    /// Flows that were to be notified are lost with their slots and counted, because marks may have been removed for them.
+    fn configure(&mut self, spare: &mut Self, exchanged: bool) {
+        if exchanged {
+            self.counters.not_notified += self.to_notify();
+            core::mem::swap(&mut self.states, &mut spare.states);
+            core::mem::swap(&mut self.list, &mut spare.list);
+            core::mem::swap(&mut self.due, &mut spare.due);
+            (self.ends, self.blocked) = (Nanos::NEVER, None);
+        }
+        match (&mut self.direct_int, &mut spare.direct_int) {
+            (Some(direct_int), Some(spare)) => direct_int.configure(spare, exchanged),
+            (direct_int, spare) => {
+                self.counters.direct_int.lost += direct_int.as_ref().map_or(0, DirectInt::waiting);
+                core::mem::swap(direct_int, spare);
+            }
+        }
+        self.advertised.configure(&spare.advertised);
+        self.advanced = None;
+        self.queue.configure(spare.settings.limit);
+        (self.settings, self.flag_lasts, self.most) = (spare.settings, spare.flag_lasts, spare.most);
+    }
 
     /// Flags the flow of the CNP (lines 12 and 13). A CNP that does not come from the receiver counts for nothing,
     /// because its sender may discard it.
@@ -361,7 +361,7 @@ impl Scheme for RateLimiter {
         passes
     }
 
-    /// Not where the limiter makes all direct INT that its senders may get.
+    /// `false` where the limiter makes all direct INT that its senders may get.
     fn takes_direct_int(&self) -> bool {
         self.direct_int.is_none()
     }
@@ -374,6 +374,11 @@ impl Scheme for RateLimiter {
             None if self.due.slots.is_empty() && !ints_wait => self.ends,
             None => Nanos::ZERO,
         }
+    }
+
+    #[inline]
+    fn is_blocked(&self) -> bool {
+        self.blocked == Some(Nanos::NEVER)
     }
 
     fn waiting(&self) -> u64 {

@@ -200,6 +200,11 @@ impl Scheme for Supplement {
         self.blocked.unwrap_or_else(|| self.wheel.deadline())
     }
 
+    #[inline]
+    fn is_blocked(&self) -> bool {
+        self.blocked == Some(Nanos::NEVER)
+    }
+
     fn waiting(&self) -> u64 {
         self.wheel.listed()
     }
@@ -223,7 +228,7 @@ impl Scheme for Supplement {
         }
     }
 
-    /// CNPs are lost that are missing by now, to flows of the queues in `severe`. The number is exact for up to
+    /// The CNPs that are missing by now, to flows of the queues in `severe`, are lost. The number is exact for up to
     /// [`LOOKED_AT_LAST`] flows; of more, it is the largest that is possible.
     fn lose(
         &mut self,

@@ -228,6 +228,17 @@ impl Themis {
         self.counters.slowed += 1;
         Some(Slowdown { until: until.unwrap_or(now), enters })
     }
+
+    #[inline]
+    pub fn send(&mut self, frame: Crossing<'_>, seen: Seen, flows: &mut Flows, headers: &mut [u8]) {
+        match seen.sighting {
+            Sighting::Of(_) | Sighting::Stranger if seen.data && frame.descriptor.ecn() == Ecn::Ce => {
+                self.receive_mark(frame, seen, flows, headers);
+            }
+            Sighting::Notification(flow) => self.tell(frame.now, flow, frame.origin(headers), flows),
+            _ => {}
+        }
+    }
 }
 
 impl Scheme for Themis {
@@ -245,23 +256,17 @@ impl Scheme for Themis {
     }
 
     #[inline]
-    fn send(&mut self, frame: Crossing<'_>, seen: Seen, flows: &mut Flows, headers: &mut [u8]) {
-        match seen.sighting {
-            Sighting::Of(_) | Sighting::Stranger if seen.data && frame.descriptor.ecn() == Ecn::Ce => {
-                self.receive_mark(frame, seen, flows, headers);
-            }
-            Sighting::Notification(flow) => self.tell(frame.now, flow, frame.origin(headers), flows),
-            _ => {}
-        }
-    }
-
-    #[inline]
     fn deadline(&self) -> Nanos {
         match self.blocked {
             Some(until) => until,
             None if self.waiting.is_empty() => Nanos::NEVER,
             None => Nanos::ZERO,
         }
+    }
+
+    #[inline]
+    fn is_blocked(&self) -> bool {
+        self.blocked == Some(Nanos::NEVER)
     }
 
     fn waiting(&self) -> u64 {

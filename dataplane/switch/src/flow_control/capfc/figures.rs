@@ -6,7 +6,7 @@ use crate::flow_control::FlowControl;
 
 pub(crate) static FIGURES: FigureList = FigureList {
     name: "capfc",
-    about: "Looks of [CaPFC](p-pfc.md#capfc) at an egress queue; a port without frames inside makes none.",
+    about: "Ticks of [CaPFC](p-pfc.md#capfc); a port that holds no frames has none.",
     view: "pfc",
     runs_on: |settings| matches!(settings.flow_control, FlowControl::CaPfc(_)),
     report: &[figures! { "", |it|

@@ -12,7 +12,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
     report: &[figures! { "", |it|
         /// Pauses of the other port that the relay began to pass on.
         counter passed_on = report(it)?.passed_on, shown("relay_passed_on", "passed on"), of_run("passed_on");
-        /// Pauses of these that expired without a resume.
+        /// Pauses of the other port that expired without a resume.
         counter expired = report(it)?.expired, shown("relay_expired", "expired");
     }],
     tables: &[Table::new("RELAY: pauses of the other port passed on", &[])],

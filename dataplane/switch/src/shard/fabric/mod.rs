@@ -76,7 +76,7 @@ pub(super) struct Fabric<F> {
     /// Ports of this shard that do more than to send frames and to exchange PFC frames. All others skip in one test what
     /// these do.
     equipped: PortSet,
-    /// What goes to each shard.
+    /// Handoffs to each shard.
     outboxes: Vec<Outbox<F>>,
 }
 

@@ -39,7 +39,7 @@ pub(super) const READY: usize = 256;
 /// nobody, so they would fill the buffer if a shard stalled.
 pub(super) const LOSSY_WAITING: usize = 4_096;
 
-/// What goes to one other shard.
+/// The handoffs to one other shard.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Outbox<F> {
     pub ready: Vec<Handoff<F>>,

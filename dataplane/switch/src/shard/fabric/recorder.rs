@@ -5,8 +5,6 @@ use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::event::{DropWatch, Event, Events, Happening, PauseDirection, PortHalf, Spans};
 use crate::flow_control::PauseTimes;
 use crate::ingress::IngressPort;
-use crate::ledger::Volume;
-use crate::reason::PerReason;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, PortSet, Priority, PrioritySet};
 
@@ -167,22 +165,29 @@ impl Recorder {
     pub fn look_at_drops(&mut self, now: Nanos, ingress: &mut IngressPort, egress: &mut EgressPort) {
         let (events, port) = (&mut self.events, ingress.id);
         let Known { came_in, on_the_way_out, .. } = &mut self.ports[port.index()];
-        let mut look = |half, watch: &mut DropWatch, dropped: &dyn Fn(Priority) -> PerReason<Volume>| {
-            let of = |priority: Priority| {
-                watch.look(now, priority, &dropped(priority), |reason, volume| {
-                    let what = Happening::Dropped { reason, half, volume };
-                    events.note(Event { at: now, port: Some(port), priority: Some(priority), what });
-                })
-            };
-            // All of them, though one may be left to tell.
-            Priority::all().map(of).fold(false, |is_behind, it| is_behind | it)
+        let mut note = |half, priority, reason, volume| {
+            let what = Happening::Dropped { reason, half, volume };
+            events.note(Event { at: now, port: Some(port), priority: Some(priority), what });
         };
         if ingress.has_dropped && came_in.takes_look(now) {
-            let dropped = |priority: Priority| ingress.counters.dropped[priority.index()];
-            ingress.has_dropped = look(PortHalf::Ingress, came_in, &dropped);
+            ingress.has_dropped = false;
+            for priority in Priority::all() {
+                let totals = &ingress.counters.dropped[priority.index()];
+                let is_behind = came_in.look(now, priority, totals, |reason, volume| {
+                    note(PortHalf::Ingress, priority, reason, volume);
+                });
+                ingress.has_dropped |= is_behind;
+            }
         }
         if egress.has_dropped && on_the_way_out.takes_look(now) {
-            egress.has_dropped = look(PortHalf::Egress, on_the_way_out, &|it| egress.dropped(it));
+            egress.has_dropped = false;
+            for priority in Priority::all() {
+                let is_behind =
+                    on_the_way_out.look(now, priority, &egress.dropped(priority), |reason, volume| {
+                        note(PortHalf::Egress, priority, reason, volume);
+                    });
+                egress.has_dropped |= is_behind;
+            }
         }
     }
 }

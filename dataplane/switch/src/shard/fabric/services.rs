@@ -26,15 +26,17 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Sends the frames of the services of `port` that are due. Of a flow control it is one in a call: data may go between its
-    /// messages.
+    /// Sends the frames of the services of `port` that are due. A flow control sends one in a call, so that data
+    /// may go between its messages.
     pub(super) fn serve_link(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         let IngressPort { mac, scheme, meter, agent, .. } = &mut self.ingress[port.index()];
         let egress = &mut self.egress[port.index()];
         let mut sends = |service: &mut dyn Service| send_next(now, *mac, service, egress, out);
         sends(scheme);
         while meter.as_deref_mut().is_some_and(|it| sends(it)) {}
-        while agent.as_deref_mut().is_some_and(|it| sends(it)) {}
+        if let Some(agent) = agent.as_deref_mut() {
+            sends(agent);
+        }
     }
 
     /// Whether a control frame ends at `port`: an LLDPDU only at one with a link agent. Others leave it to the ends of the
@@ -48,7 +50,9 @@ impl<F: Frame> Fabric<F> {
     pub(super) fn receive_control(&mut self, entrance: &Entrance<'_>, descriptor: &Descriptor, frame: &F) {
         let Entrance { now, port, settings, .. } = *entrance;
         let (headers, length) = (frame.headers(), frame.length());
-        let Ok(ethernet) = ethernet::View::parse(headers) else { return };
+        let Ok(ethernet) = ethernet::View::parse(headers) else {
+            return self.refuse(port, settings, DropReason::MalformedControl, length);
+        };
         self.changed.insert(port);
         let payload = headers.get(usize::from(descriptor.payload_offset)..);
         // A frame for one VLAN of the link says nothing about the link (IEEE 802.1AB-2016 clause 7.4, IEEE 802.1AS-2020

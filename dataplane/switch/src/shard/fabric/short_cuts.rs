@@ -1,5 +1,5 @@
-//! The short cuts of the path in [`Fabric::ingress`]. They leave what the path leaves, in 62 and 95 instructions less for a
-//! frame (callgrind).
+//! The short cuts of the path in [`Fabric::ingress`]. They leave the same state as the path, and save 62 and 95
+//! instructions for each frame (callgrind, `benches/notes/performance.md`).
 //!
 //! - [`Fabric::pass`] is `carry_out` and the egress of the frame in one, for a lone frame that meets an idle port: no queue,
 //!   no scheduler, no turn.
@@ -114,8 +114,8 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// As [`Fabric::follow`]. Calls `receive` for each frame, which may end there, and `sent` for those that were queued,
-    /// which changes nothing of what becomes of them here.
+    /// As [`Fabric::follow`]. Calls `receive` for each frame, which may end it, and `sent` once for the frames that were
+    /// queued; it does not change their way.
     #[inline(never)]
     fn follow_seen<const KEEPS_FLOWS: bool>(
         &mut self,
@@ -166,7 +166,7 @@ impl<F: Frame> Fabric<F> {
     }
 }
 
-/// Shows `senders` the frames that go out to a long link: they came in through a port, and their rate may be limited. A loop
+/// Shows `senders` the frames that go out to a long link. They came in through a port, and a rate may apply to them. A loop
 /// of its own keeps in registers what the schemes need.
 #[inline(never)]
 fn show_added<F: Frame>(
