@@ -46,7 +46,7 @@ target_directory() {
     printf '%s\n' "${CARGO_TARGET_DIR:-target}"
 }
 
-# Runs a command as root, or says that it cannot. Asks for a password only where somebody sits at a
+# Runs a command as root, or says that it cannot. Asks for a password only where someone sits at a
 # terminal.
 as_root() {
     if [ "$(id -u)" = 0 ]; then
@@ -231,7 +231,7 @@ keep_services_off() {
 }
 
 # Runs a command in the Debian in directory $1, with /proc and /sys that go away with it: DPDK looks for cores there. No
-# process that it leaves behind survives it. Its root is a mount of its own, as `ip netns exec` demands.
+# process that it leaves behind survives it. Its root is its own mount, as `ip netns exec` demands.
 inside() {
     # shellcheck disable=SC2016
     unshare --mount --pid --fork --kill-child --propagation private \

@@ -13,7 +13,7 @@ import tempfile
 from . import draw, lab, prometheus
 
 
-# As somebody would set them: the near gateway, all its ports, and the priority of RoCE.
+# As someone would set them: the near gateway, all its ports, and the priority of RoCE.
 VARIABLES = {
     "$__rate_interval": f"{prometheus.RATE_INTERVAL}s",
     "$instance": lab.Lab.METRICS[0],

@@ -98,7 +98,7 @@ class Lab:
         return f"d{os.getpid() % 10000}{host}"
 
     def gateway(self, side):
-        """A gateway as its file has it, but for names, a core that it shares, and a link agent on the long link."""
+        """A gateway as its file has it, except for names, a core that it shares, and a link agent on the long link."""
         with open(f"config/gateways/wire-memif-{side}-lscc.toml", encoding="utf-8") as file:
             text = file.read()
         for host in HOSTS:
@@ -146,10 +146,10 @@ class Lab:
 
     @staticmethod
     def wait_for_listener(host, port):
-        """Waits until somebody listens: a client that comes too early ends, and nobody sends."""
+        """Waits until someone listens: a client that comes too early ends, and no one sends."""
         command = ["ip", "netns", "exec", f"{PREFIX}-{host}", "ss", "-Hltn", f"sport = :{port}"]
         deadline = time.monotonic() + 30
         while not subprocess.run(command, check=True, capture_output=True).stdout:
             if time.monotonic() > deadline:
-                raise RuntimeError(f"nobody listens at port {port} of {host}")
+                raise RuntimeError(f"no one listens at port {port} of {host}")
             time.sleep(0.1)

@@ -46,7 +46,7 @@ def arguments():
     parser.add_argument("--minutes", type=float, default=float("inf"),
                         help="start no row of a table later than that, and end with status 1 if one is missing; a "
                         "row takes up to four minutes")  # fmt: skip
-    parser.add_argument("--against", metavar="COMMIT", help="measure this tree beside another commit, in place of all parts")
+    parser.add_argument("--against", metavar="COMMIT", help="measure this tree beside another commit, instead of all parts")
     parser.add_argument("--other", help=argparse.SUPPRESS)
     parser.add_argument("--caller", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--binaries", required=True, help=argparse.SUPPRESS)

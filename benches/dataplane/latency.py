@@ -52,7 +52,7 @@ def measured(plan, workload, setting):
 
 
 def noise_of(plan, setting):
-    """How long somebody who asks for a core would wait for it, on the cores of probe and worker."""
+    """How long someone who asks for a core would wait for it, on the cores of probe and worker."""
     cores = {"core of the probe": plan.probe_core, "core of the worker": setting.workers[0]}
     return {
         name: json.loads(output_of("taskset", "-c", str(core), plan.noise, str(plan.seconds)))

@@ -95,7 +95,7 @@ static void wait_for_link(uint16_t port)
 
     while (rte_eth_link_get_nowait(port, &link) || link.link_status != RTE_ETH_LINK_UP) {
         if (rte_rdtsc() > deadline)
-            fail("nobody is at the other end of a memif");
+            fail("no one is at the other end of a memif");
         rte_delay_us_sleep(1000);
     }
 }

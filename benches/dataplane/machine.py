@@ -54,7 +54,7 @@ def remove_runtime_directories():
 
 
 def free_address():
-    """An address of the loopback interface on which nobody listens."""
+    """An address of the loopback interface on which no one listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return "{}:{}".format(*listener.getsockname())
 

@@ -13,7 +13,7 @@ from workload import FRAMES_MAX_OF_OVS
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 DAEMON = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 # Its pool for all ports of one MTU, which it halves where memory is short; and what it has at least for each port
-# where every port has a pool of its own, which is kinder to caches.
+# where every port has its own pool, which is kinder to caches.
 SHARED_BUFFERS = 262_144
 PORT_BUFFERS = 16_384
 SPARE_BUFFERS = 4_096

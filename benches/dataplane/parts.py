@@ -253,5 +253,5 @@ PARTS = {
     "observed": (observed, observed_table),
     "latency": (latency, latency_table),
 }
-# With another commit, in place of those.
+# With another commit, instead of those.
 AGAINST = {"against": (against, against_table)}

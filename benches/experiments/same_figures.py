@@ -1,6 +1,6 @@
 """Compares the results of two commits: benches/experiments/same_figures.py BEFORE NOW
 
-Both are directories of `longspan simulate`. Every file must have the same bytes, but for these: a summary may have new keys,
+Both are directories of `longspan simulate`. Every file must have the same bytes, except for these: a summary may have new keys,
 and its digest of the settings changes with them; the report page draws the same figures, and may look different. Prints
 what differs, and the new keys. Ends with status 1 if anything differs.
 """

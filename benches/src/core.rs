@@ -70,7 +70,7 @@ pub struct Load {
     /// the long link and half of them in. Otherwise there is one, and nothing to know of it.
     pub flows: Option<u32>,
     /// After how many packets the flows start their sequence numbers again, as in a capture that is played
-    /// without end; nobody sees their connections being made, so their senders are not known. Otherwise they
+    /// without end; no one sees their connections being made, so their senders are not known. Otherwise they
     /// are, and the flows go on.
     pub restart_after: Option<NonZeroU32>,
 }

@@ -1,5 +1,5 @@
-//! Floods of addresses that somebody has chosen so that a table with a known hash puts them all into one place,
-//! beside the same number of addresses that nobody has chosen.
+//! Floods of addresses that someone has chosen so that a table with a known hash puts them all into one place,
+//! beside the same number of addresses that no one has chosen.
 
 use crate::core::{Recycler, bare_settings};
 use crate::frame::BenchFrame;

@@ -3,7 +3,7 @@
 use switch::Frame;
 use units::Bytes;
 
-/// A frame whose headers lie in a buffer of its own, as an mbuf's do.
+/// A frame whose headers lie in its own buffer, as an mbuf's do.
 pub struct BenchFrame {
     headers: Box<[u8; Self::ROOM]>,
     length: u64,

@@ -31,7 +31,7 @@ pub(crate) fn equip(number: usize, port: &mut PortSettings, flows: u32) {
         action: WatchdogAction::Drop,
     });
     if number.is_multiple_of(2) {
-        // Frames from the far end wait here, and LSCC wants a queue of them that nobody marks.
+        // Frames from the far end wait here, and LSCC wants a queue of them that no one marks.
         port.queues.iter_mut().for_each(|queue| queue.red = None);
     } else {
         port.flow_control = FlowControl::Bifrost(bifrost(port.rate));

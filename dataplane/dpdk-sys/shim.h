@@ -2,7 +2,7 @@
  * The part of DPDK that Longspan uses: the headers that the bindings are made from, and C functions around the
  * inline functions, macros and bit fields of DPDK, which Rust cannot call.
  *
- * A frame here is a chain of mbufs that nobody else refers to.
+ * A frame here is a chain of mbufs that no one else refers to.
  */
 #ifndef SHIM_H
 #define SHIM_H

@@ -153,7 +153,7 @@ impl Run {
         self.bench.assert_conserved();
     }
 
-    /// Behind the long link somebody pauses without end.
+    /// Behind the long link someone pauses without end.
     fn storm(&mut self) {
         self.stormed = true;
         let end = self.bench.now() + STORM;
@@ -211,7 +211,7 @@ impl Run {
         for sent in self.bench.newly_sent(port).iter().filter(|sent| sent.control) {
             match sent.pfc() {
                 Some(times) => {
-                    assert!(times.iter().flatten().count() > 0, "a pause for nobody");
+                    assert!(times.iter().flatten().count() > 0, "a pause for no one");
                     if let Some(quanta) = times[P3.index()] {
                         self.hosts[port.index()].paused_until = sent.start + quanta.interval_at(rate);
                     }
@@ -228,7 +228,7 @@ impl Run {
         }
     }
 
-    /// Nothing lossless was dropped, and once nobody sends any more, everything leaves and all pauses end.
+    /// Nothing lossless was dropped, and once no one sends any more, everything leaves and all pauses end.
     fn finish(&mut self) {
         self.run_for(LONG_ENOUGH);
         for port in [A, B] {

@@ -1,8 +1,8 @@
 //! A whole switch with LSCC on port B: the first bytes choose its settings, the rest is what happens to it.
 //! Nothing panics, no frame is lost track of, time goes on, and what the switch says of its own is what it may say.
 //!
-//! Two connections are real. Anybody may speak in the name of their hosts, but for two: nobody behind the long link
-//! is their receiver, and nobody in the data center has the station of their sender at its port. A direct CNP that
+//! Two connections are real. Anybody may speak in the name of their hosts, except for two: no one behind the long link
+//! is their receiver, and no one in the data center has the station of their sender at its port. A direct CNP that
 //! their packets cause goes to the queue pair that sends them, at that station and port. Any other one goes where packets of its
 //! flow came from, to a queue pair that the far side named in its answers, or both sides to each other.
 
@@ -339,7 +339,7 @@ impl Run {
         self.inject(like.port(), damaged(like.sent(like.flow().roce(&header, &payload)), damage));
     }
 
-    /// A message of the far end, or of somebody who would like to be it.
+    /// A message of the far end, or of someone who would like to be it.
     fn feed_back(&mut self, rate: u8, sequence: u8, how: u8) {
         let rates = [1_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 400_000_000_000];
         let (sequence, kind) = match sequence {
@@ -492,7 +492,7 @@ impl Run {
     }
 
     fn check_feedback(&mut self, packet: &[u8]) {
-        let received = Received::parse(packet).expect("a message of its own");
+        let received = Received::parse(packet).expect("its own message");
         assert_eq!((received.source, received.destination), (LOCAL, PEER));
         assert!(received.message.verify_checksum());
         assert!(ipv4::View::parse(packet).expect("it was parsed").verify_checksum());
@@ -533,7 +533,7 @@ impl Run {
         let answered = self.answered.contains(&(sender, pair, receiver));
         assert!(
             answered || self.is_managed(sender, pair, receiver),
-            "a CNP to {pair:?}, whom nobody answers"
+            "a CNP to {pair:?}, whom no one answers"
         );
         if addresses(SENDER).contains(&sender) && station == host_mac(SENDER) {
             let source_port = source_port(frame).expect("a CNP is a UDP datagram");

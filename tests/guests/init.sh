@@ -22,7 +22,7 @@ load_modules() {
 # output of each comes a line with its exit status.
 serve() {
     stty -F /dev/ttyS1 raw -echo
-    # In a shell of its own, since orphans become children of the first process.
+    # In its own shell, since orphans become children of the first process.
     (
         exec </dev/ttyS1 >/dev/ttyS1
         echo 'guest is ready'

@@ -55,7 +55,7 @@ class Machine:
         self.process = Process(f"qemu-{name}", command, scratch, pass_fds=fds)
         stack.callback(self.process.close)
         self.first_word_seconds = FIRST_WORD_SECONDS[accelerator]
-        # Before it boots: what it says to nobody is gone.
+        # Before it boots: what it says to no one is gone.
         self.serial, monitor = self.or_no_boot(lambda: (self.connect("serial"), self.connect("monitor")))
         monitor.settimeout(PATIENCE)
         self.monitor = monitor.makefile("rw")

@@ -90,7 +90,7 @@ class Latency:
         return f"-n {self.messages} --tclass={LOSSLESS_CLASS} -u {TIMEOUT}"
 
     def crossings(self):
-        """How often a message crosses the link in the time that the program prints: halves of round trips, but for
+        """How often a message crosses the link in the time that the program prints: halves of round trips, except for
         READ."""
         return 2 if self.verb == "read" else 1
 

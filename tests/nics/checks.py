@@ -21,7 +21,7 @@ FLAPS = 3
 USER, MAY_KEEP = "999", 1 << 14
 # Drivers whose second transmit queue loses frames, or sends none.
 ONE_QUEUE = {
-    "virtio-net-pci": "the host would steer flows to a receive queue that nobody serves",
+    "virtio-net-pci": "the host would steer flows to a receive queue that no one serves",
     "e1000": "its chip has no second one",
     "e1000e": "its driver is the e1000's",
 }
@@ -38,7 +38,7 @@ class Bench:
         return ((self.dc0, self.lh0), (self.lh0, self.dc0))
 
     def new_flow(self):
-        """The UDP port of a flow of its own, so that what an earlier check left on its way is not counted with it."""
+        """The UDP port of its own flow, so that what an earlier check left on its way is not counted with it."""
         self.last_flow += 1
         return self.last_flow
 

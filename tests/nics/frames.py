@@ -51,7 +51,7 @@ def one(rng, number):
         frame[Dot1Q if tagged else Ether].type = EXPERIMENTAL
     frame /= payload
     length = rng.choice(LENGTHS) if rng.random() < 0.5 else rng.randrange(SHORTEST, LONGEST + 1)
-    # Past the headers, the number and what nobody could guess.
+    # Past the headers, the number and what no one could guess.
     header, rest = len(frame), length + (TAG if tagged else 0) - len(frame)
     rest = max(rest, 8)
     padding = Raw(struct.pack(">I", number) + rng.randbytes(rest - 4))

@@ -22,7 +22,7 @@ def make(longspan, kernel, scratch):
     """Makes the initramfs, and returns its path. `kernel` is the directory of the kernel in the cache."""
     root = os.path.join(scratch, "root")
     os.umask(0o022)
-    # DPDK loads drivers only from where nobody else may write, and the gateway goes on as another user.
+    # DPDK loads drivers only from where no one else may write, and the gateway goes on as another user.
     for directory in ("", "bin", "etc/longspan", "modules"):
         os.makedirs(os.path.join(root, directory), mode=0o755, exist_ok=True)
     found = glob.glob(DRIVERS_DIRECTORY)

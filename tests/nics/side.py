@@ -1,4 +1,4 @@
-"""One side of the gateway: a network namespace of its own with a tap, and stations on it."""
+"""One side of the gateway: its own network namespace with a tap, and stations on it."""
 
 import json
 import os

@@ -151,7 +151,7 @@ impl Testbench {
         assert!(burst.is_empty(), "ingress takes all frames of a burst");
     }
 
-    /// Lets `frames` arrive at `port` one by one, each a burst of its own, now, and what is due
+    /// Lets `frames` arrive at `port` one by one, each its own burst, now, and what is due
     /// leave.
     pub fn inject_singly(&mut self, port: PortId, frames: impl IntoIterator<Item = TestFrame>) {
         for frame in frames {

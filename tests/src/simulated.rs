@@ -108,7 +108,7 @@ pub fn host_behind(port: PortId, rate: BitRate) -> HostSettings {
     host(host_mac(port), host_v4(port), port_mac(port), rate)
 }
 
-/// Host 0 or 1 of a pair whose frames nobody routes.
+/// Host 0 or 1 of a pair whose frames no one routes.
 pub fn host_of_pair(number: u16, rate: BitRate) -> HostSettings {
     let [this, other] = [number, 1 - number].map(PortId);
     host(host_mac(this), host_v4(this), host_mac(other), rate)

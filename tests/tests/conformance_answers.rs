@@ -162,7 +162,7 @@ fn an_echo_request_that_is_damaged_or_from_nobody_is_not_answered() {
     }
 }
 
-/// A solicitation of `target`, from a host with or without an address of its own.
+/// A solicitation of `target`, from a host with or without its own address.
 fn solicitation(source: Ipv6Addr, target: Ipv6Addr, hop_limit: u8) -> TestFrame {
     let group = {
         let [.., a, b, c] = target.octets();

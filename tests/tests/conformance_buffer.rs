@@ -379,7 +379,7 @@ fn a_lossy_queue_drops_at_egress_beyond_its_static_threshold_and_takes_no_headro
     assert_eq!(bench.shard.pools().egress_lossy.held, Bytes(48 * COST));
     assert_eq!(bench.shard.pools().headroom.watermark.persistent(), Bytes::ZERO);
     assert_eq!(held(&bench, A, P1), 50 * COST, "what was dropped at egress is no longer charged");
-    assert!(bench.sent(A).is_empty(), "nobody is paused for a lossy priority");
+    assert!(bench.sent(A).is_empty(), "no one is paused for a lossy priority");
 }
 
 #[test]

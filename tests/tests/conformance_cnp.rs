@@ -306,7 +306,7 @@ fn flows_that_go_on_sending_while_their_cnps_wait_are_told_all_the_same() {
     assert_eq!(by_flow.len(), connections.len());
     // The link of 1G carries one to each of them in 235 us, and 4.25 in the millisecond.
     assert!(by_flow.values().all(|times| (4..=5).contains(&times.len())), "each in its turn");
-    assert!(identifications.values().all(|count| *count == 1), "each is a packet of its own");
+    assert!(identifications.values().all(|count| *count == 1), "each is its own packet");
 }
 
 #[test]
@@ -464,7 +464,7 @@ fn refused_by(settings: Settings, message: TestFrame) -> FeedbackCounters {
     assert_eq!(report.feedback.accepted, 1);
     assert_eq!(consumed(&bench), before + 1);
     assert_eq!(bench.sent(B).len(), said, "it is not answered");
-    assert!(bench.sent(A).is_empty(), "and nobody else sees it");
+    assert!(bench.sent(A).is_empty(), "and no one else sees it");
     // The far end was not believed at once.
     FeedbackCounters { unconfirmed: 0, challenges_sent: 0, ..report.feedback }
 }
@@ -482,7 +482,7 @@ fn forged_stale_replayed_and_foreign_feedback_changes_nothing_and_is_counted() {
     assert_eq!(refused(on_the_wire(&to_another, Some(&KEY))).foreign, 1);
     let mut open = gateway();
     lscc_of(&mut open).feedback.key = None;
-    assert_eq!(refused_by(open, feedback(11, SLOW)).forged, 1, "a tag that nobody can check");
+    assert_eq!(refused_by(open, feedback(11, SLOW)).forged, 1, "a tag that no one can check");
 }
 
 proptest! {

@@ -270,7 +270,7 @@ fn a_group_becomes_lossy_and_lossless_again_with_frames_inside() {
     assert_eq!(
         bench.pauses(A, P3).last().unwrap().1,
         units::PauseQuanta::ZERO,
-        "nobody is paused for it any more"
+        "no one is paused for it any more"
     );
     assert_eq!(bench.shard.pools().headroom.held, Bytes::ZERO);
     assert_eq!(bench.shard.pools().shared.held, Bytes(120 * cost(1_000)));

@@ -113,7 +113,7 @@ fn a_lossy_isolated_priority_drops_and_pauses_nobody() {
     let mut bench = Testbench::new(settings);
     bench.inject_global_pause(B, PauseQuanta::MAX);
     bench.inject_singly(A, Flow::new(A, B).at(P3).udps(300, 1_000));
-    assert!(bench.sent(A).is_empty(), "nobody is paused");
+    assert!(bench.sent(A).is_empty(), "no one is paused");
     let waiting = bench.shard.queue(bench.now(), B, P1).waiting.frames;
     assert_eq!(waiting + bench.dropped_in_all().frames, 300);
     assert!((15..=20).contains(&waiting), "{waiting}");

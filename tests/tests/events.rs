@@ -190,7 +190,7 @@ fn pauses_that_toggle_at_line_rate_leave_room_for_a_storm_and_are_counted_where_
     bench.shard.record_events();
     bench.inject(A, Flow::new(A, B).at(P3).udps(5, 1_000));
     bench.block(B, P3);
-    // Nobody takes events meanwhile.
+    // No one takes events meanwhile.
     for _ in 0..3_000 {
         bench.inject_pfc(B, PrioritySet::EMPTY.with(Priority::from_low_bits(4)), PauseQuanta(1));
         bench.inject_pfc(B, PrioritySet::EMPTY.with(Priority::from_low_bits(4)), PauseQuanta::ZERO);

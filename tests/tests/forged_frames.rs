@@ -131,7 +131,7 @@ fn after(flow_control: FlowControl, forged: Option<TestFrame>) -> Testbench {
     bench
 }
 
-/// A grant of nothing for a slot of 4.29 s, on a link on which nobody else speaks: its replay never ended.
+/// A grant of nothing for a slot of 4.29 s, on a link on which no one else speaks: its replay never ended.
 #[test]
 fn a_forged_grant_with_a_long_slot_holds_a_port_until_its_far_end_counts_as_silent() {
     let mut bytes = vec![1, 0x80, 0xc2, 0, 0, 3, 0x52, 0x54, 0, 0, 0, 3, 0x88, 0xb5, 1, 0x81, 8, 0];

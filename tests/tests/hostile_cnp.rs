@@ -124,7 +124,7 @@ impl Scene {
         notified
     }
 
-    /// Asserts that the sender was sent direct CNPs, as many as is usual in the time that it is known, and nobody else.
+    /// Asserts that the sender was sent direct CNPs, as many as is usual in the time that it is known, and no one else.
     fn assert_only_the_sender_is_notified(&self) {
         let notified = self.notified();
         let sender = (A, host_mac(A), self.connection.source_qp);
@@ -176,7 +176,7 @@ fn a_packet_that_comes_first_in_an_interval_does_not_divert_the_cnp_of_its_flow(
         let mut scene = Scene::new(settings.clone());
         let connection = scene.connection;
         scene.in_peace(4_000);
-        // The very packet that the sender sends next, with the VLAN of nobody.
+        // The very packet that the sender sends next, with the VLAN of no one.
         scene.run(6_000, |number| {
             let frame = from_attacker(&settings, C, connection.data(number, PAYLOAD));
             vec![(C, frame)]

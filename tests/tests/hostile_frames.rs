@@ -1,4 +1,4 @@
-//! Frames of lengths that somebody chose: the shortest, beside lossless ones, and any mix of them.
+//! Frames of lengths that someone chose: the shortest, beside lossless ones, and any mix of them.
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 

@@ -294,7 +294,7 @@ proptest! {
         for event in &events {
             comparison.happen(event);
         }
-        // In the end everything leaves, and nobody stays paused.
+        // In the end everything leaves, and no one stays paused.
         comparison.bench.run_dry();
         for port in comparison.bench.ports() {
             comparison.depart(port);

@@ -151,7 +151,7 @@ fn headroom_for_the_measured_delay_loses_nothing_where_that_for_a_shorter_link_d
     }
 }
 
-/// A request that nobody asked for.
+/// A request that no one asked for.
 fn request(sequence: u16) -> Vec<u8> {
     let source = PortIdentity { clock: 7, port: 1 };
     let message = Message { source, sequence, correction: 0, body: Body::Request { log_interval: 0 } };

@@ -1,4 +1,4 @@
-//! LSCC's rate feedback against somebody who can send into the long link, and against gateways that start again.
+//! LSCC's rate feedback against someone who can send into the long link, and against gateways that start again.
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
@@ -158,7 +158,7 @@ fn a_receiver_that_starts_again_hears_its_peer_though_a_challenge_is_lost() {
     let recorded = link.said.pop().unwrap();
     link.near.inject_singly(B, [recorded]);
     let lost = link.near.newly_sent(B);
-    assert!(lost.iter().any(|sent| nonce_in(&sent.frame).is_some()), "it asks, and nobody hears it");
+    assert!(lost.iter().any(|sent| nonce_in(&sent.frame).is_some()), "it asks, and no one hears it");
     link.run(GRACE + INTERVAL);
     link.assert_heard();
 }

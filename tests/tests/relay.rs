@@ -324,7 +324,7 @@ fn ring(frames_wait: bool) -> [usize; 2] {
 
 #[test]
 fn relays_in_a_ring_keep_a_pause_alive_until_the_watchdog_ends_it() {
-    // Nobody is held up while no frame waits, and the watchdog has no reason to act.
+    // No one is held up while no frame waits, and the watchdog has no reason to act.
     assert!(ring(false).iter().all(|turn| *turn > 59_000), "the pause goes round");
     let with_frames = ring(true);
     assert!(with_frames.iter().all(|turn| *turn < 25_000), "{with_frames:?}");

@@ -195,7 +195,7 @@ fn a_bridge_of_several_shards_delivers_every_copy_of_a_flood() {
 fn a_shard_of_a_bridge_learns_from_what_is_handed_over_to_it() {
     let (one, other, third) = (PortId(0), PortId(1), PortId(2));
     let mut shards = Shards::new(bridged(3), 3);
-    // Nobody knows the receiver, so all hear of the sender.
+    // No one knows the receiver, so all hear of the sender.
     shards.inject(one, [Flow::new(one, other).bridged().udp(100)]);
     shards.run_dry();
     shards.inject(other, [Flow::new(other, one).bridged().udp(100)]);

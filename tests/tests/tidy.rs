@@ -19,7 +19,7 @@ const PUT_OFF: [&str; 5] = [
     concat!("unimple", "mented!("),
 ];
 
-/// Beginnings of paths that exist on somebody's machine only.
+/// Beginnings of paths that exist on someone's machine only.
 const MACHINE_PATHS: [&str; 4] =
     [concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("/ro", "ot/"), concat!("/wo", "rk/")];
 

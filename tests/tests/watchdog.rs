@@ -1,4 +1,4 @@
-//! The PFC watchdog against somebody who looks every millisecond, and over several shards.
+//! The PFC watchdog against someone who looks every millisecond, and over several shards.
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
@@ -166,7 +166,7 @@ impl Witness {
     }
 }
 
-/// Lets `phases` go by, with somebody who looks every millisecond.
+/// Lets `phases` go by, with someone who looks every millisecond.
 fn watch(phases: &[Phase], action: WatchdogAction, limited: bool) {
     let mut settings = watched(action);
     if limited {

@@ -133,7 +133,7 @@ def lossless_overload(bench):
 
 
 def lossy_never_pauses(bench):
-    """A congested lossy queue drops, and nobody is paused for it; lossless frames beside it all arrive."""
+    """A congested lossy queue drops, and no one is paused for it; lossless frames beside it all arrive."""
     sent = 3_000
     batch = [frames.data(1, 2, number, 3 if number % 50 == 0 else 0) for number in range(sent)]
     told, got = [], []

@@ -149,7 +149,7 @@ impl fmt::Display for CoreLoad {
             false => f.write_str("any length")?,
         }
         write!(f, " (at {} frames a second)", thousands(FRAMES_PER_SECOND))?;
-        // Nobody sends frames that are too short for it.
+        // No one sends frames that are too short for it.
         let rings =
             self.rings().filter(|(_, down_to)| least > shortest && down_to.is_none_or(|it| it > shortest));
         for (port, down_to) in rings {

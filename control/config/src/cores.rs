@@ -116,7 +116,7 @@ pub(crate) fn loads(settings: &Settings, links: &[Link], runtime: &Runtime) -> V
     loads
 }
 
-/// The receive ring of `port` on `link`; `None` if nothing there is lossless, or nobody knows when a sender stops.
+/// The receive ring of `port` on `link`; `None` if nothing there is lossless, or no one knows when a sender stops.
 fn ring(port: &PortSettings, link: &Link, device: &Device) -> Option<RingReach> {
     let terms = link.terms(port, 1.0).filter(|_| !port.lossless().is_empty())?;
     let comes = HeadroomSum::new(&HeadroomTerms { interface_delay: Interval::ZERO, ..terms }).total();

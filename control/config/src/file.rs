@@ -1,6 +1,6 @@
 //! Reads files that a user names: configurations, keys, workloads.
 //!
-//! A FIFO, a terminal or a device in place of a file could block its reader, and an endless file would take all
+//! A FIFO, a terminal or a device instead of a file could block its reader, and an endless file would take all
 //! memory. A gateway reloads its configuration while it runs, so both are refused by name.
 
 use std::fs::{File, OpenOptions};
@@ -81,7 +81,7 @@ mod tests {
     fn at_once<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> T {
         let (sender, receiver) = channel();
         thread::spawn(move || sender.send(read()));
-        receiver.recv_timeout(Duration::from_secs(20)).expect("nobody is waited for")
+        receiver.recv_timeout(Duration::from_secs(20)).expect("no one is waited for")
     }
 
     fn fifo(directory: &Path) -> PathBuf {

@@ -46,7 +46,7 @@ const BURST: u64 = 32;
 const KEPT_FREE: u64 = 256;
 /// The assumed least time between two control frames on an emulated link.
 const CONTROL_SPACING: Interval = Interval::from_micros(1);
-/// The assumed lateness of a worker at an emulated link, on a core of its own. It is twice the sleep of a worker that
+/// The assumed lateness of a worker at an emulated link, on its own core. It is twice the sleep of a worker that
 /// shares its core.
 const LATE: Interval = Interval::from_micros(100);
 
@@ -242,7 +242,7 @@ impl MemorySum {
         of_gateway.into_iter().chain(self.links.iter().map(on_links)).chain([in_hand])
     }
 
-    /// Mbufs of control frames. They have a pool of their own, so that a gateway with a full buffer can still send
+    /// Mbufs of control frames. They have their own pool, so that a gateway with a full buffer can still send
     /// pauses.
     pub fn control_mbufs(&self) -> u64 {
         let links: u64 = self.links.iter().map(|link| link.control).sum();

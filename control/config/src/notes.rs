@@ -1,6 +1,6 @@
 //! Collects the problems of a text.
 //!
-//! The first [`MOST`] errors are kept, and as many warnings: nobody reads more, and a file could have as many as it has bytes.
+//! The first [`MOST`] errors are kept, and as many warnings: no one reads more, and a file could have as many as it has bytes.
 //! The cost of a problem does not grow with the number of problems or of lines.
 
 use core::cell::{Cell, RefCell};

@@ -23,7 +23,7 @@ pub(crate) struct Section<'a, 'i> {
     pub place: Place,
     pub problems: &'a Problems<'a>,
     asked: Vec<&'static str>,
-    /// Whether keys that nobody asked for are left to another reader.
+    /// Whether keys that no one asked for are left to another reader.
     open: bool,
     /// Whether it is a profile, which cannot have all keys.
     pub is_profile: bool,
@@ -178,7 +178,7 @@ impl<'a, 'i> Section<'a, 'i> {
         value
     }
 
-    /// Reports an error for every key that nobody asked for.
+    /// Reports an error for every key that no one asked for.
     pub fn finish(&self) {
         for key in self.table.keys() {
             let name = key.get_ref().as_ref();

@@ -58,7 +58,7 @@ impl Key {
     pub fn instead_of(self, others: &[&'static str]) -> Self {
         let instead_of: Vec<_> = others.iter().map(|other| other.trim_start_matches("r#")).collect();
         Self {
-            kind: format!("{}, in place of `{}`", self.kind, instead_of.join("` or `")),
+            kind: format!("{}, instead of `{}`", self.kind, instead_of.join("` or `")),
             instead_of,
             ..self
         }

@@ -332,7 +332,7 @@ fn a_buffer_that_grows_with_a_rate_fits_with_the_shared_pool_that_is_named() {
     let running = valid(&text("10G", "4MiB"));
     assert_eq!(keys(&not_live(&running, &running, &valid(&text("10G", "4MiB")))), [""; 0]);
     let wanted = valid(&text("12G", "4MiB"));
-    assert_eq!(keys(&not_live(&running, &running, &wanted)), ["buffer.headroom"], "which nobody wrote");
+    assert_eq!(keys(&not_live(&running, &running, &wanted)), ["buffer.headroom"], "which no one wrote");
     let shared = shared_that_fits(&running, &wanted).unwrap();
     let pinned = valid(&text("12G", &shared.to_string()));
     assert_eq!(keys(&not_live(&running, &running, &pinned)), [""; 0]);

@@ -69,7 +69,7 @@ fn a_flow_that_is_alone_takes_the_ideal_time_to_the_nanosecond_in_every_template
             "template = \"free\"\nhosts = [\"a\", \"b\"]\n[[topology.link]]\nbetween = [\"a\", \"b\"]",
             ["a", "b"],
         ),
-        // A detour of two links in place of one, and back by the shorter way.
+        // A detour of two links instead of one, and back by the shorter way.
         (
             "template = \"free\"\nhosts = [\"a\", \"b\"]\nswitches = [\"s[0-2]\"]\n\
              [[topology.link]]\nbetween = [\"a\", \"s0\"]\n[[topology.link]]\nbetween = [\"b\", \"s1\"]\n\

@@ -187,8 +187,8 @@ impl<S: AsFd + Send + Sync + 'static> Door<S> {
         }
     }
 
-    /// Waits until there is room, or nobody is idle. Logs the first refusal, and then each time the count
-    /// has doubled, so that nobody can fill the log.
+    /// Waits until there is room, or no one is idle. Logs the first refusal, and then each time the count
+    /// has doubled, so that no one can fill the log.
     fn waits_for_room(&mut self) -> bool {
         loop {
             match self.room(Instant::now()) {
@@ -423,7 +423,7 @@ mod tests {
         let caller = Caller::new(ours);
         let since = caller.idle_since().unwrap();
         assert!(caller.evict(since) && !caller.evict(since));
-        let error = caller.while_it_waits(|| panic!("its request reaches nobody")).unwrap_err();
+        let error = caller.while_it_waits(|| panic!("its request reaches no one")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted);
     }
 

@@ -115,7 +115,7 @@ impl Captures {
                 return refuse(format!("port {name} is named twice"));
             }
             if self.at[port.index()].is_some() {
-                return Err(Response::Busy(format!("somebody captures port {name} already")));
+                return Err(Response::Busy(format!("someone captures port {name} already")));
             }
             ports.push(port);
         }

@@ -182,7 +182,7 @@ impl<L: Line> Control<L> {
             }
             Request::Reload => return self.request_reload(Some(client)),
             Request::Events(_) | Request::Capture(_) => {
-                Response::InvalidRequest("its answer is a stream, which takes a connection of its own".into())
+                Response::InvalidRequest("its answer is a stream, which takes its own connection".into())
             }
         };
         // The client may have disconnected.
@@ -212,7 +212,7 @@ impl<L: Line> Control<L> {
         }
     }
 
-    /// Ends the reload whose file was read, and begins the next one if somebody has asked for it.
+    /// Ends the reload whose file was read, and begins the next one if someone has asked for it.
     fn end_reload(&mut self) {
         if let Some(outcome) = self.reloading.outcome() {
             self.conclude_reload(outcome);
@@ -463,7 +463,7 @@ impl<L: Line> Control<L> {
                 // The drain began because the time was up or a worker was lost, and now the end is requested.
                 Ok(Event::Terminate) => break,
                 Ok(Event::EndCapture(number)) => self.captures.end(number, &mut self.crew),
-                // Nobody is answered any more.
+                // No one is answered any more.
                 Ok(_) | Err(_) => {}
             }
         }

@@ -25,7 +25,7 @@ pub struct Member {
     pub monitor: Arc<Monitor>,
     controls: Controls,
     thread: JoinHandle<()>,
-    /// Answers still to come that nobody waits for.
+    /// Answers still to come that no one waits for.
     overdue: usize,
     /// A configuration that did not fit into its mailbox.
     untold: Option<Arc<Program>>,
@@ -73,7 +73,7 @@ impl Member {
         told
     }
 
-    /// Drops answers that nobody waits for. Returns whether no more of them are to come.
+    /// Drops answers that no one waits for. Returns whether no more of them are to come.
     fn catch_up(&mut self) -> bool {
         while self.overdue > 0 && self.controls.receive().is_some() {
             self.overdue -= 1;
@@ -81,7 +81,7 @@ impl Member {
         self.overdue == 0
     }
 
-    /// The next answer to a command that somebody waits for.
+    /// The next answer to a command that someone waits for.
     fn hear(&mut self) -> Option<Reply> {
         if self.catch_up() { self.controls.receive() } else { None }
     }
@@ -182,7 +182,7 @@ impl Crew {
         self.owner(port).is_some_and(|member| member.tell(Command::Link(port, up)))
     }
 
-    /// Whether the worker of `port` owes answers, so that nobody should wait for more of them.
+    /// Whether the worker of `port` owes answers, so that no one should wait for more of them.
     pub fn owes_answers(&mut self, port: PortId) -> bool {
         self.owner(port).is_none_or(|member| !member.catch_up())
     }

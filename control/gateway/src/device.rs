@@ -199,7 +199,7 @@ mod tests {
     use wire::ethernet::MacAddress;
     use wire::pfc;
 
-    /// A ring holds about a thousand frames, and nobody drains the one that acts as the control queue.
+    /// A ring holds about a thousand frames, and no one drains the one that acts as the control queue.
     #[test]
     fn control_frames_go_with_the_data_once_their_own_queue_is_given_up() {
         let devices = ["net_ring_data", "net_ring_stuck"].map(str::to_owned).to_vec();

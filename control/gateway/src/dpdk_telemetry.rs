@@ -177,7 +177,7 @@ impl Desk {
         reply(command.name, answer)
     }
 
-    /// DPDK's answer to a command of its own.
+    /// DPDK's answer to its own command.
     fn pass_on(&self, command: Command<'_>) -> Result<Vec<u8>, NotPassed> {
         let message = passed::message(command, |list| self.upstream.listed(list))?;
         Ok(self.upstream.ask(message.as_bytes())?)

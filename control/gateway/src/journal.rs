@@ -18,7 +18,7 @@ const BATCHES: usize = 16;
 /// The most events of a batch.
 const BATCH_EVENTS: usize = 4_096;
 
-/// The events of a gateway. Each kind has a history of its own, so that a flood of one takes nothing from another.
+/// The events of a gateway. Each kind has its own history, so that a flood of one takes nothing from another.
 pub struct Journal {
     names: Arc<[String]>,
     /// The core of each worker, and its events.
@@ -42,7 +42,7 @@ struct Follower {
     batch: Vec<Event>,
 }
 
-/// The events that somebody wants; an empty set means all.
+/// The events that someone wants; an empty set means all.
 struct Filter {
     ports: BTreeSet<PortId>,
     priorities: PrioritySet,

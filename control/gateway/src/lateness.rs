@@ -155,7 +155,7 @@ fn coverage(late: &Late, wanted: Interval, gateway: &Gateway) -> (bool, String) 
         };
         format!(
             "core {core} was late by {away}, but port {name} covers only {covered}: lossless frames are lost when its \
-             worker is later than that; give the worker a core of its own (dpdk.cores){remedy}"
+             worker is later than that; give the worker its own core (dpdk.cores){remedy}"
         )
     };
     (enough, text)

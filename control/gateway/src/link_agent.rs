@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(500);
 const SETTLE: Duration = Duration::from_secs(5);
 /// The least time between two changes of the PFC of a port.
 const APART: Duration = Duration::from_secs(30);
-/// The least time between two lines about the neighbours of a port, but for a mismatch that lasts.
+/// The least time between two lines about the neighbours of a port, except for a mismatch that lasts.
 const QUIET: Duration = Duration::from_secs(10);
 
 /// Why the PFC of a neighbour is not taken over.
@@ -83,7 +83,7 @@ pub struct LinkAgents {
 }
 
 impl LinkAgents {
-    /// Nobody heard yet, for `ports` ports.
+    /// No one heard yet, for `ports` ports.
     pub fn new(ports: usize) -> Self {
         Self { ports: vec![OfPort::default(); ports], next_look: None }
     }
@@ -262,7 +262,7 @@ impl OfPort {
     }
 }
 
-/// The PFC that the neighbours of `port` of `configured` ask for: `None` where nobody speaks DCBX, or the neighbour
+/// The PFC that the neighbours of `port` of `configured` ask for: `None` where no one speaks DCBX, or the neighbour
 /// follows the port.
 fn judge(heard: &LinkAgentReport, port: PortId, configured: &Gateway) -> Wish {
     let mut speaking = heard.neighbours.iter().filter_map(|it| Some((it, it.message.pfc?)));

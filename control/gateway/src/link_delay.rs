@@ -32,7 +32,7 @@ enum Judgement {
 /// The delay of one link.
 #[derive(Clone, Copy, Debug, Default)]
 struct OfPort {
-    /// The delay that headroom covers in place of the configured one.
+    /// The delay that headroom covers instead of the configured one.
     covered: Option<Interval>,
     /// The delay that is refused now.
     refused: Option<Interval>,

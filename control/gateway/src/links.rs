@@ -31,7 +31,7 @@ pub fn capture(vdev: &str) -> Option<&str> {
     arguments.find_map(|argument| argument.strip_prefix("rx_pcap="))
 }
 
-/// Whether a kernel interface is a link of its own, and not one end of a pair such as veth or a part of another interface.
+/// Whether a kernel interface is its own link, and not one end of a pair such as veth or a part of another interface.
 /// Where the kernel does not say, it is none.
 pub fn is_own_link(interface: &str) -> bool {
     let number = |file| fs::read_to_string(Path::new(INTERFACES).join(interface).join(file)).ok();

@@ -89,7 +89,7 @@ mod tests {
         remove_dead_socket(&end("server", &socket)).unwrap();
         let listener = UnixListener::bind(&socket).unwrap();
         remove_dead_socket(&end("server", &socket)).unwrap();
-        assert!(socket.exists(), "somebody listens");
+        assert!(socket.exists(), "someone listens");
         drop(listener);
         remove_dead_socket(&end("client", &socket)).unwrap();
         assert!(socket.exists(), "it is the server's");

@@ -20,7 +20,7 @@ impl Own {
     /// Opens `path` if it is of this `kind` and belongs to the user of this process. Follows no links.
     ///
     /// # Errors
-    /// It is something else, somebody else's, or not there.
+    /// It is something else, someone else's, or not there.
     pub fn open(path: &Path, kind: FileType) -> io::Result<Self> {
         let file = open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
         let about = fstat(&file)?;

@@ -1,6 +1,6 @@
 //! Reloading the configuration of a running gateway.
 //!
-//! The file is read, checked and compared on a thread of its own, so that the control thread answers meanwhile, however long
+//! The file is read, checked and compared on its own thread, so that the control thread answers meanwhile, however long
 //! that takes. There is one such thread at a time. Requests that arrive meanwhile share the next reload, which begins after
 //! all of them, so their number costs nothing.
 
@@ -96,7 +96,7 @@ impl Reloads {
         let (load, wake) = (self.load.clone(), Wake(self.events.clone()));
         let work = move || {
             let _wake = wake;
-            // Dropped before that, so that nobody waits for it.
+            // Dropped before that, so that no one waits for it.
             let basis = basis;
             read(&load, &basis)
         };

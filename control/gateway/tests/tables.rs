@@ -1,4 +1,4 @@
-//! Tests the memory of a worker's tables, in a process of its own: all of its memory comes from the gateway's allocator.
+//! Tests the memory of a worker's tables, in its own process: all of its memory comes from the gateway's allocator.
 
 #![cfg(feature = "dpdk")]
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]

@@ -13,7 +13,7 @@ pub fn is_harmless(character: char) -> bool {
     !character.is_control() && !turns
 }
 
-/// `text` with a question mark in place of each character that is not harmless and ends no line. Names of gateways and
+/// `text` with a question mark instead of each character that is not harmless and ends no line. Names of gateways and
 /// ports, and reasons that a gateway gives, are in what is printed.
 fn harmless(text: &str) -> String {
     let shown = |it: char| if is_harmless(it) || it == '\n' || it == '\t' { it } else { '?' };

@@ -44,7 +44,7 @@ pub enum Failure {
         /// The reason.
         why: String,
     },
-    /// A directory has the name of the checkpoint of a run. It may hold anything, so nobody removes it.
+    /// A directory has the name of the checkpoint of a run. It may hold anything, so no one removes it.
     #[error("{}: a checkpoint needs this name, but it is a directory; move it away, or choose another --out", .0.display())]
     InTheWay(PathBuf),
     /// A file or directory cannot be written.
@@ -121,7 +121,7 @@ pub enum Failure {
     Rejected(String),
     /// The gateway ended a stream before its time. What came until then is written.
     #[error(
-        "the gateway cut the {0} off: it has ended, or nobody read what it wrote for too long; what came until then is written"
+        "the gateway cut the {0} off: it has ended, or no one read what it wrote for too long; what came until then is written"
     )]
     CutOff(&'static str),
     /// The gateway's answer does not match the request.

@@ -110,7 +110,7 @@ fn an_unreadable_file_is_refused() {
 }
 
 /// The binary without root's capabilities. Root owns the files of these tests, but needs a capability to read files
-/// that nobody may read.
+/// that no one may read.
 fn unprivileged() -> Command {
     if !rustix::process::geteuid().is_root() {
         return longspan();

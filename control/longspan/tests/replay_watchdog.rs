@@ -75,7 +75,7 @@ fn a_storm_in_a_capture_is_in_the_report_with_its_instants_and_reasons() {
     assert_eq!(queue["dropped"]["pfc_watchdog"]["frames"], 49);
     assert_eq!(queue["transmitted"]["frames"], 31);
     assert_eq!(report["ports"][1]["priorities"][0]["egress"]["watchdog"], serde_json::Value::Null);
-    // The other port has a watchdog too, like every port that obeys pauses, but nobody pauses it.
+    // The other port has a watchdog too, like every port that obeys pauses, but no one pauses it.
     let quiet = serde_json::json!({ "storms": 0, "restored": 0, "stormed": false });
     assert_eq!(report["ports"][0]["priorities"][3]["egress"]["watchdog"], quiet);
     assert_eq!((&report["conservation"]["holds"], &report["format"]), (&true.into(), &1.into()));

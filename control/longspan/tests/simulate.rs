@@ -86,7 +86,7 @@ paper = -0.5
 
 [[claim]]
 id = "unknown"
-text = "nobody measures it"
+text = "no one measures it"
 metric = "moon.phase"
 of = "far"
 paper = 1.0

@@ -112,13 +112,13 @@ fn a_directory_of_the_name_of_the_checkpoint_stays_and_the_error_says_what_to_do
     let scratch = Scratch::new();
     let out = scratch.path("out");
     let directory = format!("{out}/seed-1/checkpoint");
-    fs::create_dir_all(format!("{directory}/of-somebody")).unwrap();
+    fs::create_dir_all(format!("{directory}/of-someone")).unwrap();
     for more in [&[][..], &["--again"]] {
         let run = run(arguments(&out, more));
         assert_eq!(run.status, 1);
         let wanted =
             format!("{directory}: a checkpoint needs this name, but it is a directory; move it away");
         assert!(run.stderr.contains(&wanted), "{}", run.stderr);
-        assert!(Path::new(&directory).join("of-somebody").exists());
+        assert!(Path::new(&directory).join("of-someone").exists());
     }
 }

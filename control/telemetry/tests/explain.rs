@@ -111,7 +111,7 @@ fn a_dynamic_threshold_is_a_share_of_what_is_free() {
 #[test]
 fn a_port_of_which_there_is_nothing_to_tell_says_so() {
     let page = page(&snapshot_at_rest(), "dc0");
-    assert!(page.starts_with("dc0 has paused nobody"), "{page}");
+    assert!(page.starts_with("dc0 has paused no one"), "{page}");
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn the_configuration_is_shown_without_its_keys() {
     assert!(whole != hidden && page == hidden, "{page}");
     assert!(
         config::parse(&page, "shown.toml").is_err(),
-        "nobody starts a gateway with a key that is not one"
+        "no one starts a gateway with a key that is not one"
     );
 }
 

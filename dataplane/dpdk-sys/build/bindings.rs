@@ -9,7 +9,7 @@ use std::process::Command;
 /// The oldest release that the shim and the bindings are written for.
 const OLDEST: &str = "22.11";
 
-/// The libraries that are linked. libdpdk.pc names some sixty libraries, most of which nobody here calls. Drivers are
+/// The libraries that are linked. libdpdk.pc names some sixty libraries, most of which no one here calls. Drivers are
 /// plugins: DPDK loads them when it starts.
 const LIBRARIES: [&str; 6] = ["rte_eal", "rte_ethdev", "rte_log", "rte_mbuf", "rte_mempool", "rte_ring"];
 
@@ -50,7 +50,7 @@ const POINTED_TO: [&str; 3] = ["rte_device", "rte_mbuf", "rte_mempool"];
 /// Types that only the insides of those would need.
 const INSIDE: [&str; 4] = ["RTE_MARKER.*", "rte_mbuf_.*", "rte_mempool_.*", "rte_memzone.*"];
 
-/// Types whose inside nobody here looks at. Some of them bindgen cannot lay out either.
+/// Types whose inside no one here looks at. Some of them bindgen cannot lay out either.
 const OPAQUE: [&str; 4] = ["rte_arp_hdr", "rte_arp_ipv4", "rte_eth_rxseg.*", "rte_eth_switch_info"];
 
 /// A prerequisite of the build that is missing.
@@ -154,7 +154,7 @@ fn generate(flags: &[String]) -> Result<(), Missing> {
     Ok(())
 }
 
-/// bindgen panics where it does not find libclang; the reason is in many lines that help nobody.
+/// bindgen panics where it does not find libclang; the reason is in many lines that help no one.
 fn libclang_loads() -> bool {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));

@@ -17,8 +17,8 @@ use rustix::process::geteuid;
 /// A claim, held until it is dropped.
 ///
 /// Dropping it removes its file. The file stays if its process was killed, or has become another user since: the
-/// directory is sticky. It is then locked by nobody. The next claim of its name by the user whose file it is takes it
-/// over. Other users cannot open it, so each of their processes gets a claim until somebody removes it.
+/// directory is sticky. It is then locked by no one. The next claim of its name by the user whose file it is takes it
+/// over. Other users cannot open it, so each of their processes gets a claim until someone removes it.
 #[derive(Debug)]
 pub struct Claim {
     /// `None` where no lock could be had.
@@ -60,7 +60,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // While the file is locked, so that nobody can have claimed what is removed.
+        // While the file is locked, so that no one can have claimed what is removed.
         if let Some((_, path)) = self.held.as_ref().filter(|(file, path)| is_at(file, path)) {
             let _ = fs::remove_file(path);
         }
@@ -72,7 +72,7 @@ fn locked(path: &Path, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Resu
     loop {
         let file = open(path).map_err(TryLockError::Error)?;
         lock(&file)?;
-        // If its holder removed it after it was opened here, a lock on it keeps out nobody. There is no bound on the
+        // If its holder removed it after it was opened here, a lock on it keeps out no one. There is no bound on the
         // tries: a claim ended for each of them, and under load one process may lose thousands of races in a row.
         if file.metadata().map_err(TryLockError::Error)?.nlink() > 0 {
             return Ok(file);
@@ -82,7 +82,7 @@ fn locked(path: &Path, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Resu
 
 /// Opens a file to lock, if it is a regular file of this process's user.
 fn open(path: &Path) -> io::Result<File> {
-    // Somebody may have put a link there, or a FIFO, whose opening would block.
+    // Someone may have put a link there, or a FIFO, whose opening would block.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).mode(0o600).custom_flags(flags.bits().cast_signed());

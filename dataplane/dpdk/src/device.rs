@@ -21,7 +21,7 @@ pub enum PortError {
     /// No device of that name.
     #[error("DPDK has no device {0}")]
     NotFound(String),
-    /// Somebody has it.
+    /// Someone has it.
     #[error("the device {0} is already in use")]
     Taken(String),
     /// A burst, or a handler of DPDK, does not end: the thread that it is in stands still. One may try again.
@@ -177,7 +177,7 @@ impl Device {
     /// [`CONTROL_DESCRIPTORS`], or the least more that the device has.
     fn few_descriptors(&self) -> Result<u16, PortError> {
         let (none, mut transmit) = (core::ptr::null_mut(), CONTROL_DESCRIPTORS);
-        // SAFETY: the call reads and writes a number, and takes a null pointer for one that nobody wants.
+        // SAFETY: the call reads and writes a number, and takes a null pointer for one that no one wants.
         let status = unsafe { sys::rte_eth_dev_adjust_nb_rx_tx_desc(self.port, none, &mut transmit) };
         self.step("set the number of descriptors", status)?;
         Ok(transmit)
@@ -185,7 +185,7 @@ impl Device {
 
     /// Starts it, and lets its queues in: with others where the interrupt thread is kept apart.
     pub(crate) fn start(&self, gates: Option<&mut Gates<'_>>) -> Result<(), PortError> {
-        // SAFETY: the device is ours, all its queues are set up, and nobody is behind the gate.
+        // SAFETY: the device is ours, all its queues are set up, and no one is behind the gate.
         self.step("start it", unsafe { sys::rte_eth_dev_start(self.port) })?;
         self.leave_pauses_to_us();
         self.choose_what_it_receives()?;
@@ -201,7 +201,7 @@ impl Device {
         if !gates.close(&self.gate) {
             return Err(PortError::Busy(self.name.clone()));
         }
-        // SAFETY: the device is ours, and nobody is behind the gate.
+        // SAFETY: the device is ours, and no one is behind the gate.
         self.step("stop it", unsafe { sys::rte_eth_dev_stop(self.port) })
     }
 

@@ -86,7 +86,7 @@ pub(crate) fn pfc_passage(driver: &str) -> PfcPassage {
 /// support it qualify.
 ///
 /// Software devices and virtio pair their queues: the host gives a share of the frames to the second receive
-/// queue, which nobody serves. `net_e1000_em` offers two transmit queues for every chip, but an 82540EM has
+/// queue, which no one serves. `net_e1000_em` offers two transmit queues for every chip, but an 82540EM has
 /// one: frames in the other never leave.
 pub(crate) fn may_have_control_queue(driver: &str) -> bool {
     matches!(driver, "net_null" | "net_ice" | "net_i40e" | "net_ixgbe" | "net_mlx5" | "net_vmxnet3")

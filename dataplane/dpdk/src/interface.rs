@@ -19,7 +19,7 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// The interface of this name. Nobody is asked yet whether there is one.
+    /// The interface of this name. No one is asked yet whether there is one.
     ///
     /// # Errors
     ///
@@ -30,7 +30,7 @@ impl Interface {
         if socket < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor is new, and nobody else has it.
+        // SAFETY: the descriptor is new, and no one else has it.
         Ok(Self { name: name.to_owned(), socket: unsafe { OwnedFd::from_raw_fd(socket) } })
     }
 

@@ -24,7 +24,7 @@ impl Mbuf {
     ///
     /// # Safety
     ///
-    /// `mbuf` is the first of a chain of initialized mbufs, to which nobody else refers.
+    /// `mbuf` is the first of a chain of initialized mbufs, to which no one else refers.
     pub(crate) unsafe fn from_raw(mbuf: NonNull<sys::rte_mbuf>) -> Self {
         Self(mbuf)
     }
@@ -108,7 +108,7 @@ impl Frame for Mbuf {
 
     #[inline(always)]
     fn headers_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `headers`, and nobody else refers to the mbuf.
+        // SAFETY: as in `headers`, and no one else refers to the mbuf.
         unsafe { slice::from_raw_parts_mut(data(self.0), data_length(self.0)) }
     }
 
@@ -133,7 +133,7 @@ impl Frame for Mbuf {
     }
 
     fn memory_mut(&mut self) -> Option<&mut [u8]> {
-        // SAFETY: as in `memory`, and nobody else refers to the mbuf.
+        // SAFETY: as in `memory`, and no one else refers to the mbuf.
         (self.segment_count() == 1).then(|| unsafe { slice::from_raw_parts_mut(data(self.0), room(self.0)) })
     }
 

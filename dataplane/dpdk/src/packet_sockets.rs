@@ -63,7 +63,7 @@ fn interface_of(descriptor: RawFd) -> Option<u32> {
 fn lost_since_last_read(socket: RawFd) -> io::Result<u32> {
     let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
     let mut length = size_of_val(&statistics) as libc::socklen_t;
-    // SAFETY: the call writes up to `length` bytes into the struct, and resets counters that nobody else relies on.
+    // SAFETY: the call writes up to `length` bytes into the struct, and resets counters that no one else relies on.
     let status = unsafe {
         libc::getsockopt(
             socket,

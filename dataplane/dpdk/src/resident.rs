@@ -73,7 +73,7 @@ impl ResidentMemory {
 }
 
 // SAFETY: all memory comes from `malloc` and its like, which `free` takes back whatever their alignment and size were.
-// The code here neither moves it nor changes it once it was given to somebody.
+// The code here neither moves it nor changes it once it was given to someone.
 unsafe impl GlobalAlloc for ResidentMemory {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -82,7 +82,7 @@ unsafe impl GlobalAlloc for ResidentMemory {
             Some(layout) => {
                 let memory = allocate(layout);
                 if !memory.is_null() {
-                    // SAFETY: these bytes were allocated just now, and nobody else knows of them.
+                    // SAFETY: these bytes were allocated just now, and no one else knows of them.
                     unsafe { make_resident(memory, layout.size()) }
                 }
                 memory

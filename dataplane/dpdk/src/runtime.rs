@@ -33,7 +33,7 @@ pub(crate) fn find_port(name: &str) -> Option<u16> {
 pub(crate) struct Runtime {
     /// Pools that were not freed.
     pub(crate) pools: Mutex<Vec<MempoolPointer>>,
-    /// Ports that somebody has configured.
+    /// Ports that someone has configured.
     ports: Mutex<BTreeSet<u16>>,
 }
 
@@ -73,7 +73,7 @@ impl Runtime {
 ///
 /// # Safety
 ///
-/// The pool was not freed, and nobody has a handle of it.
+/// The pool was not freed, and no one has a handle of it.
 pub(crate) unsafe fn freed_if_complete(pool: NonNull<sys::rte_mempool>, mbufs: u32) -> bool {
     // SAFETY: the pool was not freed.
     let inside = unsafe {
@@ -83,7 +83,7 @@ pub(crate) unsafe fn freed_if_complete(pool: NonNull<sys::rte_mempool>, mbufs: u
     if inside < mbufs {
         return false;
     }
-    // SAFETY: all mbufs are in the pool, and nobody can take one out, as there are no handles and no frames.
+    // SAFETY: all mbufs are in the pool, and no one can take one out, as there are no handles and no frames.
     unsafe { sys::rte_mempool_free(pool.as_ptr()) };
     true
 }

@@ -2,8 +2,8 @@
 //! it but never removes it.
 //!
 //! Processes of one prefix share it. Each holds a lock on it from before DPDK starts until after DPDK's own
-//! exit handler, which removes the process's telemetry socket by name. So nobody removes the name or the
-//! directory that a process is about to use, and nobody gets a name that another process is about to remove.
+//! exit handler, which removes the process's telemetry socket by name. So no one removes the name or the
+//! directory that a process is about to use, and no one gets a name that another process is about to remove.
 //! Other DPDK programs do not lock: a socket that one has created but does not yet listen on counts as dead,
 //! and the directory may disappear before it has created one.
 
@@ -186,7 +186,7 @@ mod tests {
         assert!(!path.join(TELEMETRY).exists());
         assert!(path.join("dpdk_telemetry.v2:1").exists() && path.join("other").exists());
         drop(claimed);
-        assert!(path.join("dpdk_telemetry.v2:1").exists(), "somebody listens at it");
+        assert!(path.join("dpdk_telemetry.v2:1").exists(), "someone listens at it");
         assert!(path.join("other").exists(), "it is not DPDK's");
     }
 }

@@ -1,4 +1,4 @@
-//! Tests the allocator of a gateway's tables, in a process of its own: all memory of this process comes from it. The gateway's
+//! Tests the allocator of a gateway's tables, in its own process: all memory of this process comes from it. The gateway's
 //! tests count page faults, which sanitizers and valgrind have of their own.
 
 #![cfg(feature = "dpdk")]

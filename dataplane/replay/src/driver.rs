@@ -43,7 +43,7 @@ impl<S: FrameSource> Replay<S> {
     /// otherwise send pause refreshes for years.
     pub const DRAIN_LIMIT: Interval = Interval::from_secs(60);
 
-    /// Merges `inputs`. They must only name ports of `program`. No port asks for the delay of its link, as nobody would
+    /// Merges `inputs`. They must only name ports of `program`. No port asks for the delay of its link, as no one would
     /// answer.
     ///
     /// # Errors

@@ -42,7 +42,7 @@ impl From<&DelayHistogram> for DelayReport {
 }
 
 impl DelayReport {
-    /// The part with the key `name`, but for the buckets.
+    /// The part with the key `name`, except for the buckets.
     pub fn part(&self, name: &str) -> Option<u64> {
         match name {
             "p50_ns" => Some(self.p50_ns),

@@ -74,7 +74,7 @@ pub struct FigureList {
     pub report: &'static [Section],
     /// The figures of the moment, which a running gateway shows beside the report, under the port itself.
     pub now: &'static [Section],
-    /// Metrics that have labels, or a place of their own. Those of [`Shown`] follow them.
+    /// Metrics that have labels, or their own place. Those of [`Shown`] follow them.
     pub metrics: &'static [Metric],
     /// Tables. The columns of [`Shown`] follow those of the last one.
     pub tables: &'static [Table],

@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for Total {
     }
 }
 
-/// One total per priority, on a cache line of its own. A library's padded type takes two lines and would double the
+/// One total per priority, on its own cache line. A library's padded type takes two lines and would double the
 /// matrix.
 #[derive(Default, Serialize, Deserialize)]
 #[repr(align(64))]
@@ -412,7 +412,7 @@ impl Ledger {
         self.all_ports().map(sent).sum()
     }
 
-    /// Frames for `egress` that are still inside, charged to groups of `priority`: the egress queue, but for frames
+    /// Frames for `egress` that are still inside, charged to groups of `priority`: the egress queue, except for frames
     /// that [bounced](crate::program::Remap).
     pub fn egress_queue(&self, egress: PortId, priority: Priority) -> Volume {
         self.all_ports().map(|ingress| self.occupancy(ingress, egress, priority).volume).sum()

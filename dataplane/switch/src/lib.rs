@@ -9,7 +9,7 @@
 //! | [`Shard::ingress`] | frames that arrived are parsed, classified, forwarded, admitted, and queued or sent at once |
 //! | [`Shard::egress`] | frames whose turn on the wire has come are marked and given out |
 //! | [`Shard::next_deadline`] | when to call again if nothing arrives |
-//! | [`Shard::take_events`] | rare changes are given out one by one, where somebody records them |
+//! | [`Shard::take_events`] | rare changes are given out one by one, where someone records them |
 //! | [`Shard::install`], [`Shard::succeed`] | another [`Program`] is in force from the next burst on |
 
 mod admission;

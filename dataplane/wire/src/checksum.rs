@@ -72,7 +72,7 @@ impl Sum {
 }
 
 /// Whether a header of five 32-bit words contains its own valid checksum. Sums in either byte order are the
-/// same but for the order of their bytes (RFC 1071 section 2(B)), so native words will do.
+/// same except for the order of their bytes (RFC 1071 section 2(B)), so native words will do.
 #[inline]
 pub(crate) fn is_right(header: &[u8; 20]) -> bool {
     let (words, _) = header.as_chunks::<4>();

@@ -132,7 +132,7 @@ impl EtherType {
     pub const SERVICE_VLAN: Self = Self(0x88a8);
     /// Encrypted or authenticated payload (MACsec, IEEE 802.1AE clause 9.8).
     pub const MACSEC: Self = Self(0x88e5);
-    /// A service VLAN tag before it had a type of its own (0x88a8). It is not read.
+    /// A service VLAN tag before it had its own type (0x88a8). It is not read.
     pub const OLD_SERVICE_VLAN: Self = Self(0x9100);
     /// Precision Time Protocol over Ethernet (IEEE 1588 annex E, IEEE 802.1AS).
     pub const PTP: Self = Self(0x88f7);
@@ -310,7 +310,7 @@ mod tests {
             assert_eq!((mac.is_multicast(), mac.is_broadcast()), (multicast, broadcast), "{mac}");
         }
         assert!(station.is_unicast() && !group.is_unicast() && !all.is_unicast());
-        assert!(!MacAddress([0; 6]).is_unicast(), "nobody has it");
+        assert!(!MacAddress([0; 6]).is_unicast(), "no one has it");
     }
 
     #[test]

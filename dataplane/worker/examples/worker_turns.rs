@@ -32,7 +32,7 @@ fn main() {
     let mut frames = 0;
     for _ in 0..turns {
         let flow = benches[0].worker.turn();
-        assert!(flow.is_continue(), "nobody stops the worker");
+        assert!(flow.is_continue(), "no one stops the worker");
         for cable in &cables {
             let outside = &mut *cable.outside();
             frames += outside.outbound.len();

@@ -4,7 +4,7 @@ use std::time::Instant;
 use units::Nanos;
 
 /// A clock that never goes back, not even across a restart of the gateway: Unix time in nanoseconds at the
-/// start, then advanced by a counter that nobody sets.
+/// start, then advanced by a counter that no one sets.
 pub trait Clock {
     /// The current instant.
     fn now(&mut self) -> Nanos;

@@ -101,7 +101,7 @@ fn reloads_that_keep_a_worker_from_its_core_cost_no_lossless_frame_while_the_sha
     assert_eq!(lost_to_reloads(covered, 40_000_000), 0);
     assert!(
         lost_to_reloads(Interval(u64::MAX), 40_000_000) > 10_000,
-        "nobody notices that the worker was away"
+        "no one notices that the worker was away"
     );
     assert!(lost_to_reloads(covered, 1_000_000) > 10_000, "half of a small pool is not enough");
 }

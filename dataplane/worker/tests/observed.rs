@@ -90,7 +90,7 @@ fn a_capture_copies_frames_of_both_directions_up_to_its_snap_length_and_counts_t
     cables[0].inject((0..7).map(|number| frame(0, P3, 300, number)));
     clock.advance(Interval(1_000));
     assert!(bench.worker.turn().is_continue());
-    assert_eq!((read(&mut reader).len(), reader.lost()), (4, [0, 3]), "it waits for nobody");
+    assert_eq!((read(&mut reader).len(), reader.lost()), (4, [0, 3]), "it waits for no one");
     assert_eq!(cables[1].outside().outbound.len(), 10, "and delays nothing");
     bench.send(Command::Capture(B, None));
     assert!(bench.worker.turn().is_continue());

@@ -327,7 +327,7 @@ fn missed(descriptors: u32, late: Interval, before: u32, phase: u64) -> u64 {
     bench.clock.advance(late);
     let mut turns = 0..100;
     while bench.cause().is_none() {
-        assert!(turns.next().is_some(), "nobody is paused");
+        assert!(turns.next().is_some(), "no one is paused");
         bench.run_until(bench.now() + Interval(1));
     }
     bench.wire.lock().unwrap().pauses.iter_mut().for_each(|(at, _)| *at += late);
@@ -351,7 +351,7 @@ fn the_formula_says_how_long_the_ring_must_be_and_a_burst_less_is_too_short() {
     }
 }
 
-/// Frames of 60 bytes, which nobody asked for, beside a lossless flow behind the same port.
+/// Frames of 60 bytes, which no one asked for, beside a lossless flow behind the same port.
 fn flood(per_second: u64, span: (Nanos, Nanos)) -> Flow {
     Flow { priority: P0, length: 60, per_second, span }
 }

@@ -48,7 +48,7 @@ fn run_with(
                 (worker, monitor)
             }));
         }
-        // Workers that nobody stops would keep a failed test from ending.
+        // Workers that no one stops would keep a failed test from ending.
         let outcome = catch_unwind(AssertUnwindSafe(|| test(&mut controls, &cables)));
         controls.iter_mut().for_each(|it| it.send(Command::Stop).unwrap());
         let ended: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
@@ -165,7 +165,7 @@ fn programs_installed_while_frames_cross_cost_none_and_all_come_back() {
     let last = programs.pop().unwrap();
     assert!(
         programs.iter().all(|program| program.strong_count() == 0),
-        "nobody holds those that were replaced"
+        "no one holds those that were replaced"
     );
     assert_eq!(last.strong_count(), 2, "and both workers the last one");
 }

@@ -262,7 +262,7 @@ mod tests {
         flows.start(flow(0));
         let labels: Vec<_> = (0..3).map(|_| flows.label(FlowId(0)).unwrap()).collect();
         assert_eq!(flows.deliver(labels[1], 1), Ok(()), "the first one was lost");
-        assert_eq!(flows.deliver(labels[0], 2), Ok(()), "a copy at somebody else's");
+        assert_eq!(flows.deliver(labels[0], 2), Ok(()), "a copy at someone else's");
         let broken = Broken::Order { flow: FlowId(0), serial: 1, after: 2 };
         assert_eq!(flows.deliver(labels[0], 1), Err(broken));
         assert!(flows.deliver(labels[1], 1).is_err(), "nothing is delivered twice");

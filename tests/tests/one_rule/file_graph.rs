@@ -23,7 +23,7 @@ const ALIASES_MAX: usize = 8;
 /// The files of a crate with what each imports.
 pub struct FileGraph(BTreeMap<PathBuf, BTreeSet<PathBuf>>);
 
-/// A module, in a file of its own or not.
+/// A module, in its own file or not.
 struct Module {
     file: PathBuf,
     tokens: Vec<TokenTree>,

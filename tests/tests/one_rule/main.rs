@@ -114,7 +114,7 @@ fn no_two_files_of_a_crate_import_each_other() {
     let graphs = roots.filter(|root| root.exists()).map(|root| file_graph::FileGraph::of(&root));
     assert_none(
         graphs.flat_map(|graph| graph.cycles()).collect(),
-        "move what both sides need to a file of its own, so that imports between files point one way, too",
+        "move what both sides need to its own file, so that imports between files point one way, too",
     );
 }
 

@@ -81,7 +81,7 @@ impl LsccDecl {
         if !section.contains("key_file") {
             section.expect(
                 "key",
-                "key_file = \"link.key\", or key = \"none\" where nobody else can send into the link",
+                "key_file = \"link.key\", or key = \"none\" where no one else can send into the link",
             );
         }
     }

@@ -14,7 +14,7 @@ const PRIORITIES: &str = "priorities = [3, 4]";
 table! {
     /// A lossless priority group, for one or more priorities.
     LosslessDecl {
-        /// The priorities; each has a group of its own, and stands in one table at most
+        /// The priorities; each has its own group, and stands in one table at most
         priorities: List<Priority>, required(PRIORITIES), own;
         /// A `[profile.lossless.NAME]`
         profile: At<String>, own;

@@ -34,7 +34,7 @@ table! {
     }
 }
 
-/// The agent of `port`, which is complete but for that, on a gateway with this name and first address.
+/// The agent of `port`, which is complete except for that, on a gateway with this name and first address.
 pub(crate) fn build(decl: &LldpDecl, port: &PortSettings, gateway: &str, first: MacAddress) -> LinkAgent {
     let says_dcbx = decl.dcbx();
     let ets = says_dcbx.then(|| ets(&port.queues));

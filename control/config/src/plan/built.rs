@@ -15,7 +15,7 @@ use crate::load;
 use crate::lscc_sum::LsccSum;
 use crate::round_trip::RoundTripSum;
 
-/// A key for the gateways in memory. The files of people name a file with a key of their own.
+/// A key for the gateways in memory. The files of people name a file with their own key.
 const KEY: &str = "6c6f6e677370616e20706c616e206b65";
 
 /// A gateway of the plan.

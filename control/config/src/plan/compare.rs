@@ -22,7 +22,7 @@ pub struct Row {
     pub needs: &'static str,
 }
 
-/// Compares the schemes on the link of `request`. A scheme that cannot run there has the reason in place of a row.
+/// Compares the schemes on the link of `request`. A scheme that cannot run there has the reason instead of a row.
 pub fn compare(request: &Request) -> Vec<(Scheme, Result<Row, PlanError>)> {
     let row = |scheme| {
         // LSCC stands above any of them.

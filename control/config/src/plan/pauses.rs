@@ -22,7 +22,7 @@ pub struct Pauses {
     pub part: Part,
     /// The longest pause that the long link sees.
     pub long: Interval,
-    /// The longest pause that the data center's switch sees, but for `unlimited`.
+    /// The longest pause that the data center's switch sees, except for `unlimited`.
     pub local: Interval,
     /// The priorities that the data center's switch may see paused without limit: higher ones are dealt grants first.
     pub unlimited: PrioritySet,

@@ -192,7 +192,7 @@ impl From<ConfigError> for PlanError {
     }
 }
 
-/// The problems without places, which are in a text that nobody has seen.
+/// The problems without places, which are in a text that no one has seen.
 fn lines(problems: &[Problem]) -> String {
     // Both ports have the same keys.
     let mut lines: Vec<_> =

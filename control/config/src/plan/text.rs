@@ -26,7 +26,7 @@ pub(super) struct Form<'a> {
     pub slot: Option<Interval>,
     /// Whether the ports have devices, so that memory and cores are computed.
     pub devices: bool,
-    /// LSCC's key in place of the file that has it.
+    /// LSCC's key instead of the file that has it.
     pub key: Option<&'a str>,
 }
 

@@ -24,7 +24,7 @@ table! {
         long_haul: PortLayer;
         /// Ports by name, each with the keys of `[switch.port]` and the tables of `[long_haul]`
         port: Ports;
-        /// A gateway's file, relative to the directory of the scenario, in place of the generated configuration. Its ports are the links of the node in their order and have the same rates; its addresses and routes must be those above
+        /// A gateway's file, relative to the directory of the scenario, instead of the generated configuration. Its ports are the links of the node in their order and have the same rates; its addresses and routes must be those above
         configuration: At<String>;
     }
 }

@@ -176,7 +176,7 @@ pub(super) fn claim<'n>(
 }
 
 value_types! {
-    // The tolerance of a single value has a key of its own.
+    // The tolerance of a single value has its own key.
     Paper: "number, or range of two",
         |it| {
             let DeValue::Array(ends) = it else {

@@ -99,7 +99,7 @@ table! {
         template: At<SiteWord>, default(SiteWord::Star);
     }
 
-    /// Hosts without a network of their own, or on one switch.
+    /// Hosts without their own network, or on one switch.
     StarDecl {
         /// Hosts
         hosts: At<u16>, default(4_u16);

@@ -1,4 +1,4 @@
-//! Schemes that notify senders, but for LSCC.
+//! Schemes that notify senders, except for LSCC.
 
 pub mod runtime;
 

@@ -343,7 +343,7 @@ fn a_gateway_that_ends_waits_for_no_reload() {
     let _locked = reading.lock().unwrap();
     let reloaded = gateway.send(Request::Reload);
     gateway.end();
-    assert!(reloaded.recv().is_err(), "nobody is answered any more");
+    assert!(reloaded.recv().is_err(), "no one is answered any more");
 }
 
 #[test]

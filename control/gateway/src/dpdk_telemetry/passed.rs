@@ -3,7 +3,7 @@
 //! Handlers of DPDK 22.11 read memory at any number that they get (`/eal/heap_info`, `/eal/memzone_info`:
 //! `lib/eal/common/eal_common_memory.c`), so a client could end the gateway. A command goes on if it is in this list, and its
 //! parameter if DPDK itself lists it. Two commands for ports are left out, since no parameter makes them safe:
-//! `/ethdev/dump_priv` answers with memory that nobody wrote if the driver has nothing to dump
+//! `/ethdev/dump_priv` answers with memory that no one wrote if the driver has nothing to dump
 //! (`lib/ethdev/rte_ethdev.c`), and `/ethdev/module_eeprom` reads beyond a module of 256 bytes (`lib/ethdev/sff_8636.c`). So are
 //! commands for devices that a gateway has none of, and those of single drivers.
 

@@ -46,7 +46,7 @@ fn answer_all(events: Receiver<Event>, snapshot: Snapshot) {
     });
 }
 
-/// A socket in a directory of its own, and its gateway.
+/// A socket in its own directory, and its gateway.
 fn serving(limits: Limits) -> (TempDir, DpdkTelemetry, Receiver<Event>) {
     let directory = tempfile::tempdir().unwrap();
     let (sender, events) = channel();

@@ -1,5 +1,5 @@
 //! Answers of many lines: events and captured frames. They are written by the thread of the client, so that a slow one
-//! keeps nobody else waiting.
+//! keeps no one else waiting.
 
 use super::{CaptureLine, CaptureRequest};
 use std::fmt;

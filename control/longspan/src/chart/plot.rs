@@ -58,7 +58,7 @@ impl Plot {
             .put(format_args!("<circle class=\"{class} c{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>"));
     }
 
-    /// The figure for the page, with a legend of its own or an empty one.
+    /// The figure for the page, with its own legend or an empty one.
     pub fn figure(&self, legend: &str) -> String {
         figure(&self.title, legend, (WIDTH, HEIGHT), self.body.elements())
     }

@@ -27,7 +27,7 @@ pub struct PlanArgs {
     /// Length of the fibre, one way
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub distance: Option<Distance>,
-    /// Delay of the link, one way, in place of its length
+    /// Delay of the link, one way, instead of its length
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub delay: Option<Interval>,
     /// Rate of the long link, and of the link to the data center
@@ -79,7 +79,7 @@ pub struct PlanArgs {
     /// replace their defaults. Repeatable
     #[arg(long = "watchdog", value_name = "NAME=TIME")]
     pub watchdogs: Vec<WatchdogArg>,
-    /// Write the configuration of gw-east to FILE, which must not exist. `-` is standard output, in place of the page
+    /// Write the configuration of gw-east to FILE, which must not exist. `-` is standard output, instead of the page
     #[arg(long, value_name = "FILE", conflicts_with = "out")]
     pub toml: Option<PathBuf>,
     /// Write the configurations of both gateways to DIR: gw-east.toml and gw-west.toml, which must not exist

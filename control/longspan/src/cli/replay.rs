@@ -12,7 +12,7 @@ use units::Interval;
 /// Replay captures through a gateway, using the captures' timestamps as the clock
 ///
 /// Frames of pcap or pcapng captures enter through the ports that you name. Everything that a port
-/// sends, data and PFC frames alike, is written to a capture of its own and stamped with the exact
+/// sends, data and PFC frames alike, is written to its own capture and stamped with the exact
 /// time at which it goes on the wire. At the end, replay prints a summary. The same frames and
 /// configuration always produce the same bytes. Replay needs neither root nor a network card.
 #[derive(Args, Debug)]

@@ -28,7 +28,7 @@ pub enum TrafficCommand {
     Storm(StormArgs),
 }
 
-/// Play hosts of a scenario, each on a device of its own
+/// Play hosts of a scenario, each on its own device
 ///
 /// Every machine reads the same scenario and plays some of its hosts. The switches of the scenario are left
 /// out: the real network takes their place. From the file and its seed, all machines know the flows and their

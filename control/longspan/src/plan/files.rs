@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes the files that `args` asks for, and returns their paths. A file that exists stays: somebody may have edited it.
+/// Writes the files that `args` asks for, and returns their paths. A file that exists stays: someone may have edited it.
 pub fn write(args: &PlanArgs, plan: &Plan) -> Result<Vec<PathBuf>, Failure> {
     let texts = &plan.built.texts;
     let failed = |path: &Path, source| Failure::Write { path: path.into(), source, running: false };

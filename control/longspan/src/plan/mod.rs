@@ -50,7 +50,7 @@ fn shown(args: &PlanArgs, plan: &Plan, proved: Option<&prove::Proved>, written: 
 const OPTIONS: [(&str, &str); 2] =
     [("port.interface_delay", "--interface-delay"), ("port.tx_window", "--tx-window")];
 
-/// No plan, with the options of the command line in place of keys.
+/// No plan, with the options of the command line instead of keys.
 fn refusal(error: PlanError) -> Failure {
     let mut text = error.to_string();
     for (key, option) in OPTIONS {

@@ -18,7 +18,7 @@ pub fn work<T: Send>(count: usize, jobs: NonZeroUsize, work: impl Fn(usize) -> T
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(place) = done.get(index) else { break };
             let result = work(index);
-            // If a worker panics, the scope panics, and nobody sees the results.
+            // If a worker panics, the scope panics, and no one sees the results.
             if let Ok(mut place) = place.lock() {
                 *place = Some(result);
             }

@@ -18,7 +18,7 @@ impl Shard {
     ///
     /// The shards take turns, and the first of them changes with each round. Fewer than `count` runs in a row, such
     /// as the seeds of a variant, are in different shards. Without the change, `count` values of a sweep would each
-    /// have a shard of their own, and the shard of the highest load would take the longest.
+    /// have their own shard, and the shard of the highest load would take the longest.
     pub fn has(self, index: usize) -> bool {
         let round = index / self.count;
         (index % self.count + round % self.count) % self.count == self.number - 1

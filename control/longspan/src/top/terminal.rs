@@ -78,7 +78,7 @@ fn restore() {
 pub struct Input(Receiver<io::Result<Event>>);
 
 impl Input {
-    /// Reads the terminal from now on, in a thread of its own: the library does not return from a terminal that has hung up.
+    /// Reads the terminal from now on, in its own thread: the library does not return from a terminal that has hung up.
     pub fn start() -> Self {
         let (sender, events) = channel();
         thread::spawn(move || while sender.send(event::read()).is_ok() {});

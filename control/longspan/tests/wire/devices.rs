@@ -94,7 +94,7 @@ fn on_interfaces(driver: &str, mtu: u64) -> String {
     [buffer, &port("dc0"), &port("lh0")].concat()
 }
 
-/// A bridge is a link of its own, as a card is.
+/// A bridge is its own link, as a card is.
 fn raises(lab: &Lab) {
     let namespace = lab.namespace("gw");
     let _near = Host::new(lab, 1, &namespace, "dc0");

@@ -138,7 +138,7 @@ fn ask_until_the_end(lab: &Lab) {
     }
 }
 
-/// Asserts that nobody but its user and root reaches the socket or DPDK's, and that their threads have no privileges.
+/// Asserts that no one but its user and root reaches the socket or DPDK's, and that their threads have no privileges.
 fn expect_private(gateway: &Gateway) {
     let directory = Path::new("/var/run/dpdk").join(gateway.file_prefix());
     let about = fs::symlink_metadata(&directory).unwrap();

@@ -59,7 +59,7 @@ fn both_measure(lab: &Lab) {
     let ours = figure("delay_ns").unwrap();
     eprintln!("peer delay | ptp4l measures {theirs} ns | the gateway measures {ours} ns");
     assert!((1..MOST_NS).contains(&theirs) && (1..MOST_NS).contains(&ours), "{theirs} and {ours} ns");
-    assert_eq!(figure("doubtful"), Some(0), "nobody else answers");
+    assert_eq!(figure("doubtful"), Some(0), "no one else answers");
     ptp4l.end();
     let path = capture.path().to_owned();
     capture.end();

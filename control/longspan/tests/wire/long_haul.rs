@@ -222,7 +222,7 @@ fn peer_comes_back(lab: &Lab) {
     let flow = |port, count| [Flow { port, dscp, priority, bps: 4_000_000, count }];
     let sender = Sender::start(lab, &senders[0], &receiver, FRAME_BYTES, HOST_LINK_BPS, &flow(2, None));
     far.kill();
-    // If nobody takes lossless frames, they wait, and so does their sender.
+    // If no one takes lossless frames, they wait, and so does their sender.
     wait_until("the sender to be paused", || pauses_sent(&near.show(), &name(1)) > 0);
     near.expect_running();
     let far = Gateway::start(lab, &namespaces[1], "far", &configurations[1]);

@@ -12,7 +12,7 @@ pub fn render(explanation: &Explanation) -> String {
     }
     if explanation.effects.is_empty() {
         page.push_str(&format!(
-            "{} has paused nobody, was not paused, marked and dropped nothing over {}, and holds no frame.\n",
+            "{} has paused no one, was not paused, marked and dropped nothing over {}, and holds no frame.\n",
             explanation.port,
             duration(explanation.over_ns)
         ));

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub enum Verdict {
     /// No rule holds.
     Healthy,
-    /// Nothing is lost, and somebody should look at it.
+    /// Nothing is lost, and someone should look at it.
     Watch,
     /// Frames of the class are lost or stand still, or nothing would keep the next burst from being lost.
     Unhealthy,

@@ -87,7 +87,7 @@ const TSC_HZ: u64 = 2_500_000_000;
 const START: Nanos = Nanos(1_700_000_000_000_000_000);
 const SLOT: Interval = Interval::from_micros(50);
 
-/// Takes everything and lets it go, but for the challenge to the far end of LSCC, of which it keeps the nonce.
+/// Takes everything and lets it go, except for the challenge to the far end of LSCC, of which it keeps the nonce.
 #[derive(Default)]
 struct Wire(Option<u64>);
 

@@ -148,7 +148,7 @@ fn a_peer_may_go_at_any_time_while_bursts_come_and_go() {
             drop(client);
             wait_until("the server's link is down", || !port.link().up);
         };
-        // A thread that nobody ends would keep a failed test from ending.
+        // A thread that no one ends would keep a failed test from ending.
         let outcome = catch_unwind(AssertUnwindSafe(|| (0..20).for_each(visit)));
         ended.store(true, Ordering::Relaxed);
         outcome.unwrap_or_else(|panic| resume_unwind(panic));

@@ -34,7 +34,7 @@ pub(crate) enum Disposition {
 pub(crate) enum Refusal {
     /// Another CNP to its sender was just before.
     SuppressedCnp,
-    /// Direct INT from elsewhere, which nobody sends but to deceive.
+    /// Direct INT from elsewhere, which no one sends but to deceive.
     ForeignDirectInt,
 }
 

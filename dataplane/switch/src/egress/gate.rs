@@ -17,7 +17,7 @@ pub(crate) struct Gate {
     tx_window: Interval,
     port: Option<Shaper>,
     queues: Vec<Option<Shaper>>,
-    /// Queues with a shaper of their own.
+    /// Queues with their own shaper.
     shaped: QueueSet,
     /// Whether `port` or `shaped` has a shaper; cached, because each lone frame needs it.
     shapes: bool,

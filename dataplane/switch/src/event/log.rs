@@ -98,7 +98,7 @@ impl Events {
         self.due = self.next_look;
     }
 
-    /// Appends the number of lost events. A flood whose events nobody takes has one record: more would fill the room kept
+    /// Appends the number of lost events. A flood whose events no one takes has one record: more would fill the room kept
     /// for other events.
     fn tell_losses(&mut self, now: Nanos) {
         if let Some(Event { what: Happening::Lost { events }, .. }) = self.waiting.last_mut() {

@@ -44,7 +44,7 @@ mod tests {
     use units::BitRate;
     use wire::ethernet::MacAddress;
 
-    /// Every path that `list` names, but for parts of delays.
+    /// Every path that `list` names, except for parts of delays.
     fn named(list: &FigureList) -> Vec<&'static str> {
         let samples = list.metrics.iter().flat_map(|metric| match metric.samples {
             Samples::One(path) => vec![path],

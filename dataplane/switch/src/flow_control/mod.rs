@@ -1,6 +1,6 @@
 //! Feedback to the neighbour upstream, so that the buffer has room for its frames.
 //!
-//! A `Scheme` is a state machine of its own, in a folder beside its paper. Data wakes it, and at its deadline it
+//! A `Scheme` is its own state machine, in a folder beside its paper. Data wakes it, and at its deadline it
 //! gets a `Look` at the switch and gives `Directive`s. It never handles frames: the `PauseSender` of the
 //! port turns directives into PFC frames, refreshes them, and alone keeps the state of pauses. The thresholds of
 //! the groups (`threshold`) apply beneath every scheme. This file lists the schemes: their settings, errors,

@@ -4,9 +4,9 @@ use super::look::Look;
 use serde::{Deserialize, Serialize};
 use units::{Cells, PortId, PortSet, Priority};
 
-/// Chooses the egress queue that holds most frames of a port, but for those that were short when they were looked at.
+/// Chooses the egress queue that holds most frames of a port, except for those that were short when they were looked at.
 ///
-/// A look at one queue takes a row and a column of the ledger, whatever is inside, so a tick has one. And nobody hides
+/// A look at one queue takes a row and a column of the ledger, whatever is inside, so a tick has one. And no one hides
 /// behind frames in short queues: there are only so many of them, and each takes a tick.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Rota {

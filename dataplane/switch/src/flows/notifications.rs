@@ -81,7 +81,7 @@ pub(crate) enum Offer {
     Unreachable,
 }
 
-/// The notifications of one port. They have a store of their own and leave before data.
+/// The notifications of one port. They have their own store and leave before data.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Notifications(VecDeque<Notification>);
 

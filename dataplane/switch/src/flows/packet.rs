@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn directions_between_hosts_have_hashes_of_their_own() {
-        let keyed = KeyedHash::new(HashKey::new(*b"nobody knows it!"));
+        let keyed = KeyedHash::new(HashKey::new(*b"an unknown key 1"));
         let hosts = |number: u64| Hosts {
             source: Address::numbered(number / 32),
             destination: Address::numbered(number % 32),

@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(counters.displaced + counters.refused, 10_000);
         assert_eq!(counters.displaced, Allowance::BURST);
         assert_eq!(bridge.counters(PortId(0)), BridgeCounters::default());
-        // An entry that has aged is nobody's any more.
+        // An entry that has aged is no one's any more.
         let aged = Nanos(2) + BridgeSettings::default().ageing + Interval(1);
         (0..64).for_each(|number| bridge.learn(aged, PortId(1), Name::new(0, station(number))));
         assert_eq!(bridge.counters(PortId(1)).displaced, Allowance::BURST);

@@ -267,7 +267,7 @@ impl IngressPort {
         self.ring_is_deep = deep;
     }
 
-    /// Whether lossy frames end here, so that the core catches up with the receive ring. Without a lossless priority, nobody
+    /// Whether lossy frames end here, so that the core catches up with the receive ring. Without a lossless priority, no one
     /// gains by that.
     #[inline]
     pub fn drops_lossy(&self) -> bool {

@@ -34,7 +34,7 @@ impl Announcer {
         self.due = now + if self.in_haste > 0 { FAST } else { interval };
     }
 
-    /// Announces a few times in haste: somebody is new here.
+    /// Announces a few times in haste: someone is new here.
     pub fn hurry(&mut self) {
         if self.in_haste == 0 {
             self.in_haste = IN_HASTE;

@@ -14,7 +14,7 @@ named! {
     /// One kind of mismatch.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     Mismatch {
-        /// Other priorities have PFC there: frames of some are lost, or nobody pauses for them.
+        /// Other priorities have PFC there: frames of some are lost, or no one pauses for them.
         PfcPriorities = "pfc_priorities",
         /// The neighbour can have PFC for fewer traffic classes than the port has lossless priorities.
         PfcCapability = "pfc_capability",
@@ -24,9 +24,9 @@ named! {
         Ets = "ets",
         /// Another priority for RoCEv2.
         Application = "application",
-        /// More than one neighbour speaks DCBX: nobody can tell which one is the other end.
+        /// More than one neighbour speaks DCBX: no one can tell which one is the other end.
         SeveralNeighbours = "several_neighbours",
-        /// The neighbour has the chassis ID of this end, so that nobody can tell the two apart.
+        /// The neighbour has the chassis ID of this end, so that no one can tell the two apart.
         SameChassis = "same_chassis",
     }
 }

@@ -34,7 +34,7 @@ pub struct LinkAgentReport {
     pub sent: u64,
     /// Valid LLDPDUs that came in.
     pub received: u64,
-    /// LLDPDUs beyond the limit, which nobody read.
+    /// LLDPDUs beyond the limit, which no one read.
     pub unread: u64,
     /// Malformed or repeated TLVs in those that were read, which were left out.
     pub discarded_tlvs: u64,

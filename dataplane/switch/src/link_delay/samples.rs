@@ -12,7 +12,7 @@ const RANK: usize = 2;
 ///
 /// A software timestamp can only be late for a frame that comes in, and early for one that goes out, and each such
 /// error makes the delay longer. So the shortest delays are the best ones. A clock that is set between two
-/// timestamps, or somebody who forges one, makes a delay of any length. So the estimate is the third shortest delay of
+/// timestamps, or someone who forges one, makes a delay of any length. So the estimate is the third shortest delay of
 /// eight: two that are too short do not matter, nor do five that are too long.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Samples {

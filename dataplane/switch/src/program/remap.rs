@@ -10,7 +10,7 @@ pub enum RemapError {
     Unoriented,
     #[error("a bridge floods frames in their own priority, so remap does not hold there; use routes")]
     Bridge,
-    #[error("priority {priority} is remapped but lossy, so it pauses nobody; remap lossless priorities only")]
+    #[error("priority {priority} is remapped but lossy, so it pauses no one; remap lossless priorities only")]
     Lossy { priority: Priority },
     #[error(
         "the remap of priority {priority} leads back to it, so a cycle could close; end it in another priority"

@@ -112,7 +112,7 @@ impl<F: Frame> Shard<F> {
         let (program, fabric) = (&*self.program, &mut self.fabric);
         // At a port with queues for far ports, the fabric chooses one of them.
         let queue = |priority: Priority| QueueId::from(priority);
-        // The forwarding mode is matched here, once per burst; each arm is a loop of its own.
+        // The forwarding mode is matched here, once per burst; each arm is its own loop.
         match program.forwarding() {
             Forwarding::Patch(patch) => {
                 let verdict = patch.verdict(port);

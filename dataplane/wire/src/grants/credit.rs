@@ -24,7 +24,7 @@ const LIMIT_AT: usize = 80;
 /// The counter of the limits in a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Counter {
-    /// 32 bits in blocks of 64 bytes, as InfiniBand's are but for their 12 bits: 137 GB may be under way.
+    /// 32 bits in blocks of 64 bytes, as InfiniBand's are except for their 12 bits: 137 GB may be under way.
     #[default]
     Wide,
     /// 20 bits in credits of 256 bytes (Ultra Ethernet 1.0): 134 MB may be under way.

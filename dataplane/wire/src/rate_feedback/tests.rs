@@ -160,7 +160,7 @@ fn a_challenge_has_a_tag_and_a_nonce_and_nothing_else() {
         assert_eq!(refusal(View::parse(with(right.clone(), at, value))), refused);
     }
     let untagged = message_of(&bytes(&CHALLENGE_FRAME, None));
-    assert_eq!(refusal(View::parse(untagged)), ("flags", 0), "nobody could answer it");
+    assert_eq!(refusal(View::parse(untagged)), ("flags", 0), "no one could answer it");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Direct in-band telemetry (direct INT) of HPCC* ("LSCC: Link-Segmented Congestion Control for RDMA in
-//! Cross-Datacenter Networks", section III-D): a gateway sends it to the sender of a flow, in place of a CNP.
+//! Cross-Datacenter Networks", section III-D): a gateway sends it to the sender of a flow, instead of a CNP.
 //!
 //! It holds the telemetry that a data packet has collected on its way to the gateway, and one hop more for the
 //! long link: the pseudo-queue, which drains at the rate that the far end advertises. As in the paper, all of that

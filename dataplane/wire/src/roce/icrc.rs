@@ -1,6 +1,6 @@
 //! Invariant CRC of RoCEv2: InfiniBand specification volume 1, section 7.8 and annex A17.
 //!
-//! The CRC-32 of Ethernet and zlib over eight bytes of ones (in place of InfiniBand's local route header),
+//! The CRC-32 of Ethernet and zlib over eight bytes of ones (instead of InfiniBand's local route header),
 //! the IP header, the UDP header and everything after it up to the ICRC. Fields that switches or routers may
 //! change count as ones: type of service or traffic class, TTL or hop limit, flow label, both checksums, and
 //! the BTH byte with FECN and BECN. So CE marks and forwarding do not change it. It is stored least

@@ -100,7 +100,7 @@ impl<T> Producer<T> {
         let (slot, rounds) = (self.ring.slot(position), self.ring.rounds(position));
         assert_eq!(slot.stamp.load(Ordering::Relaxed), 2 * rounds, "the slot is not seen to be empty");
         slot.stamp.store(2 * rounds + 1, Ordering::Relaxed);
-        let before = slot.item.lock().expect("nobody panics with it").replace(item);
+        let before = slot.item.lock().expect("no one panics with it").replace(item);
         assert!(before.is_none(), "an item is overwritten");
     }
 
@@ -140,7 +140,7 @@ impl<T> Consumer<T> {
         let (slot, rounds) = (self.ring.slot(position), self.ring.rounds(position));
         assert_eq!(slot.stamp.load(Ordering::Relaxed), 2 * rounds + 1, "the item is not seen to be there");
         slot.stamp.store(2 * rounds + 2, Ordering::Relaxed);
-        slot.item.lock().expect("nobody panics with it").take().expect("the stamp says so")
+        slot.item.lock().expect("no one panics with it").take().expect("the stamp says so")
     }
 
     fn publish(&mut self, items: usize) {

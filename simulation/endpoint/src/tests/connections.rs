@@ -167,7 +167,7 @@ fn an_end_takes_only_the_messages_of_the_other_end_and_rtu_only_when_it_has_sent
         assert_eq!(
             bench.hosts.each_ref().map(Host::next_deadline),
             before,
-            "nobody answers or starts to send"
+            "no one answers or starts to send"
         );
     }
     early.hosts[1].ingress(early.now, &request.headers, request.length);

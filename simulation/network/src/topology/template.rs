@@ -81,7 +81,7 @@ pub enum DataCenter {
 }
 
 /// Two data centers with the gateways `gw-east` and `gw-west`, which one or more long links join. All other
-/// names begin with `east-` or `west-`, but for relays.
+/// names begin with `east-` or `west-`, except for relays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoDataCenters {
     /// The data centers behind `gw-east` and `gw-west`.

@@ -82,7 +82,7 @@ fn addresses_say_where_a_host_is() {
     assert_eq!(address("west-h15"), "10.2.7.2");
     let macs: BTreeSet<_> =
         topology.nodes.iter().flat_map(|node| &node.ports).map(|port| port.mac.0).collect();
-    assert_eq!(macs.len(), 2 * topology.links.len(), "each port has a MAC address of its own");
+    assert_eq!(macs.len(), 2 * topology.links.len(), "each port has its own MAC address");
 }
 
 #[test]

@@ -67,7 +67,7 @@ pub struct Run {
     /// The longest pause of the long link after the stop, by pause frames or by slots that grant nothing, and the most that
     /// is legitimate: that of the plan, and the longest pause of the far side itself.
     pub pause_long: (Interval, Interval),
-    /// The longest pause of the data center, likewise, but for priorities without limit.
+    /// The longest pause of the data center, likewise, except for priorities without limit.
     pub pause_local: (Interval, Interval),
     /// The longest pause of the data center of a priority without limit; `None` if the plan has none.
     pub unlimited: Option<Interval>,

@@ -23,7 +23,7 @@ pub(super) struct Document<'a> {
     pub until: Interval,
     /// The end of the run, counted in the same way.
     pub limit: Interval,
-    /// The share of frames that any link without an error rate of its own loses.
+    /// The share of frames that any link without its own error rate loses.
     pub errors: f64,
 }
 

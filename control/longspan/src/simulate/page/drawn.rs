@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The maximum number of curves in a plot; nobody can tell more apart.
+/// The maximum number of curves in a plot; no one can tell more apart.
 pub const CURVES_MAX: usize = 8;
 
 /// The columns that a [`Flow`] is read from.

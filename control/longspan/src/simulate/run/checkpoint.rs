@@ -9,7 +9,7 @@
 //! | the rest | the recordings, and the state of the simulation |
 //!
 //! Nothing of a file is read on before both digests are right. They find damage and files of other runs. They do not stop
-//! somebody who forges a file, who could also forge the results beside it.
+//! someone who forges a file, who could also forge the results beside it.
 
 use crate::simulate::digest;
 use core::time::Duration;
@@ -99,7 +99,7 @@ impl Keeper {
         self.last = Instant::now();
     }
 
-    /// Writes a checkpoint in place of the last one.
+    /// Writes a checkpoint instead of the last one.
     pub fn write(&self, recordings: &[u8], state: &[u8]) -> Result<(), NotSaved> {
         let incomplete = self.directory.join(INCOMPLETE);
         let written = self.write_to(&incomplete, recordings, state);

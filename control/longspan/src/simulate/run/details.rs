@@ -82,7 +82,7 @@ fn sent(way: &LinkOutcome) -> Value {
     })
 }
 
-/// The counters of a host but for the messages that only some scenarios have, which are a metric of the run.
+/// The counters of a host except for the messages that only some scenarios have, which are a metric of the run.
 fn counters(host: &HostOutcome) -> Value {
     let mut counters = json!(host.counters);
     if let Some(counters) = counters.as_object_mut() {

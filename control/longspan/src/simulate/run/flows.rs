@@ -21,7 +21,7 @@ struct FlowRow<'a> {
     start_ns: u64,
     end_ns: u64,
     fct_ns: u64,
-    /// None for a flow without an end of its own, which has no size.
+    /// None for a flow without its own end, which has no size.
     ideal_ns: Option<u64>,
     slowdown: Option<String>,
     retransmitted: u64,
@@ -112,7 +112,7 @@ impl FlowLog {
     /// Adds a flow that has ended.
     pub fn add(&mut self, record: &FlowRecord) {
         let completion_ns = record.end.since(record.flow.start).0;
-        // A flow without an end of its own has neither a length nor an ideal time.
+        // A flow without its own end has neither a length nor an ideal time.
         let ideal_ns = record.flow.bytes.map(|_| record.ideal.0).filter(|ideal| *ideal > 0);
         let slowdown = ideal_ns.map(|ideal| completion_ns as f64 / ideal as f64);
         let flow = &record.flow;

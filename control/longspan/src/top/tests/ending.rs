@@ -1,4 +1,4 @@
-//! The dashboard on a terminal of its own, and the state of that terminal once the dashboard has ended.
+//! The dashboard on its own terminal, and the state of that terminal once the dashboard has ended.
 
 use crate::failure::Failure;
 use crate::top::feed::Feed;
@@ -27,7 +27,7 @@ const CURSOR_OFF: &str = "\x1b[?25l";
 const OTHER_SCREEN: &str = "\x1b[?1049h";
 const RESTORED: &str = "\x1b[?1049l\x1b[?25h";
 
-/// A test of this file that plays the dashboard in a process and a session of its own.
+/// A test of this file that plays the dashboard in a process and its own session.
 struct Player {
     terminal: File,
     child: Child,

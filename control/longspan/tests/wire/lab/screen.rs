@@ -1,4 +1,4 @@
-//! A terminal of its own for a program: tmux.
+//! Its own terminal for a program: tmux.
 
 use super::Lab;
 use super::wait::wait_for;

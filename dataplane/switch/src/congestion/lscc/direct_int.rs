@@ -1,4 +1,4 @@
-//! The rate limiting module of HPCC*, which sends direct INT in place of direct CNPs (section III-D).
+//! The rate limiting module of HPCC*, which sends direct INT instead of direct CNPs (section III-D).
 //!
 //! A data packet that collects telemetry goes out to the long link. The telemetry so far, one hop more for the
 //! pseudo-queue and the advertised rate go to its sender, and the telemetry of the packet begins anew. So the

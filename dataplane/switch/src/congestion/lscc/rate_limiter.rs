@@ -101,7 +101,7 @@ pub(crate) struct RateLimiter {
     /// The time until which a port has no room for the next notification, if that is so.
     blocked: Option<Nanos>,
     cnps: CnpBuilder,
-    /// HPCC*: in place of direct CNPs.
+    /// HPCC*: instead of direct CNPs.
     direct_int: Option<DirectInt>,
     pub counters: LimiterCounters,
 }

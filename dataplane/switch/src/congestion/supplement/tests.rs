@@ -151,7 +151,7 @@ fn the_next_flow_in_a_slot_inherits_no_marks_and_the_one_before_is_counted_as_fo
     scene.mark(slot);
     assert_eq!(scene.flow(101), slot, "the only slot");
     assert_eq!(scene.pass(Interval::from_millis(5)), []);
-    assert_eq!(scene.scheme.counters.not_notified, 0, "nobody can tell whether one was missing");
+    assert_eq!(scene.scheme.counters.not_notified, 0, "no one can tell whether one was missing");
     assert_eq!(scene.scheme.counters.forgotten, 1);
 }
 
@@ -189,7 +189,7 @@ fn the_cnps_that_are_lost_with_the_scheme_are_those_that_are_missing_however_man
         let mut scene = Scene::new(|it| it.notifier.flows = 1_024);
         let slots: Vec<_> = (0..130).map(|number| scene.flow(number)).collect();
         slots.iter().for_each(|slot| scene.mark(*slot));
-        // Nobody calls while all of them become due.
+        // No one calls while all of them become due.
         scene.now += TIMER - Interval(1);
         scene.mark(slots[99]);
         for slot in &slots[..told] {
@@ -275,7 +275,7 @@ enum Event {
     Severe(bool),
     Room(bool),
     Pass(u64),
-    /// A call that nobody asked for.
+    /// A call that no one asked for.
     Call,
 }
 

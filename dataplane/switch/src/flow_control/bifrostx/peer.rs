@@ -16,7 +16,7 @@ pub(super) struct Peer {
     heard_at: Option<Nanos>,
     /// Whether it follows the grants of this port, as its last message said.
     says_so: bool,
-    /// Whether its last two messages said so. One forged message ends the pauses for nobody.
+    /// Whether its last two messages said so. One forged message ends the pauses for no one.
     follows: bool,
     /// Whether its last message limits this port.
     grants: bool,

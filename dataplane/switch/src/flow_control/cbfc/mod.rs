@@ -123,7 +123,7 @@ impl Credits {
     /// Takes the totals of the other end. A device may send a message ahead of data that was handed to it before. So
     /// what is missing of the totals of the message before is lost, and what is missing of these may still come.
     ///
-    /// No more than the buffer can be missing, because nobody may send more. Totals that claim more raise no limit and count
+    /// No more than the buffer can be missing, because no one may send more. Totals that claim more raise no limit and count
     /// as no repair: the next ones are taken as they are.
     pub fn hear(&mut self, now: Nanos, message: &Message, look: Look<'_>) {
         let is_known = self.peer == message.session;

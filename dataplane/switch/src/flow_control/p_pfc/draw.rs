@@ -7,7 +7,7 @@ use rand_pcg::Pcg32;
 use serde::{Deserialize, Serialize};
 use units::{PortId, Priority};
 
-/// An egress queue at one tick. Each has a draw of its own.
+/// An egress queue at one tick. Each has its own draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Urn {
     /// The number of the tick.

@@ -19,7 +19,7 @@
 //! - A port grows (algorithm 2, line 3) if its part of this egress queue grows, not its ingress queue. A port whose
 //!   frames pile up elsewhere is not the cause.
 //! - The transmission speed (algorithm 3, line 3) is that of the paused link, which the paper does not say.
-//! - The first look at an egress queue only notes the parts, because nobody keeps them while there is no alarm.
+//! - The first look at an egress queue only notes the parts, because no one keeps them while there is no alarm.
 //! - A port looks at one egress queue for each priority at a tick.
 
 mod draw;

@@ -108,7 +108,7 @@ impl Bench {
         for (port, (part, grows)) in (0..).zip(parts).filter(|(_, (part, _))| *part > 0) {
             if *grows { self.arrive(port, OUT, part.div_ceil(4)) } else { self.leave(port, OUT, part / 8) }
         }
-        assert!(self.tick().is_empty(), "the first look at a queue pauses nobody");
+        assert!(self.tick().is_empty(), "the first look at a queue pauses no one");
         for (port, (part, grows)) in (0..).zip(parts).filter(|(_, (part, _))| *part > 0) {
             if *grows { self.arrive(port, OUT, part.div_ceil(4)) } else { self.leave(port, OUT, part / 8) }
         }
@@ -244,7 +244,7 @@ fn a_flood_pauses_others_for_no_longer_than_their_own_frames_take_and_only_at_it
     for _ in 0..60 {
         bench.arrive(0, OUT, 10 * LINE);
         bench.arrive(1, OUT, 4);
-        // Port 2 has a queue of its own, which is short.
+        // Port 2 has its own queue, which is short.
         bench.arrive(2, PortId(9), LINE);
         for (port, quanta) in bench.tick() {
             assert_ne!(port, 2);

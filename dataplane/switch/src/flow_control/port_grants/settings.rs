@@ -62,7 +62,7 @@ impl Layout {
         self.far_ports
     }
 
-    /// The queue of `priority` for a far port, from one; that of all others for zero, or without a queue of its own.
+    /// The queue of `priority` for a far port, from one; that of all others for zero, or without its own queue.
     #[inline]
     pub fn queue(&self, far_port: u8, priority: Priority) -> QueueId {
         if far_port == 0 || far_port > self.far_ports || !self.lossless.contains(priority) {

@@ -501,7 +501,7 @@ proptest! {
         }
     }
 
-    /// Nobody starves: what waits is sent in the end, though every second grant is lost.
+    /// No one starves: what waits is sent in the end, though every second grant is lost.
     #[test]
     fn what_waits_is_sent_in_the_end(backlog in [0_u64..900, 0_u64..900, 0_u64..900]) {
         let mut link = Link::new(3);

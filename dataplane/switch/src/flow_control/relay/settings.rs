@@ -57,7 +57,7 @@ pub enum RelayError {
     )]
     Itself,
     /// Three ports are tied together.
-    #[error("a relay joins two ports, and a third one names a port of this pair; give it a pair of its own")]
+    #[error("a relay joins two ports, and a third one names a port of this pair; give it its own pair")]
     NotAPair,
 }
 

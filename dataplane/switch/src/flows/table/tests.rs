@@ -238,7 +238,7 @@ fn addresses_that_take_the_multiplication_to_zero_cost_no_more_probes_than_other
 fn no_half_of_an_address_that_many_flows_share_crowds_them() {
     let mut prefixes = vec![0, u64::MAX, 1 << 63, 0xffff_0000_0000];
     prefixes.extend((0..12_u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-    let key = HashKey::new(*b"nobody knows it!");
+    let key = HashKey::new(*b"an unknown key 1");
     for prefix in prefixes {
         let (mean, most) = probes(key, prefix);
         assert!(mean < 2.0 && most <= WAYS, "{prefix:x}: {mean} probes, {most} at most");

@@ -161,7 +161,7 @@ fn pairs_in_step_from_zero_stay_unresolved_until_one_candidate_is_left() {
         }
     }
     assert_eq!(port.flows.report().resolver.ambiguous, 400);
-    // They leave the step one by one; the last has nobody left to be mistaken for.
+    // They leave the step one by one; the last has no one left to be mistaken for.
     for (left, (destination, source)) in pairs.into_iter().enumerate() {
         for psn in 100..120 + 10 * (4 - left as u32) {
             port.write(X_TO_Y, destination, psn);

@@ -92,7 +92,7 @@ fn responses_within_the_first_round_trip_are_not_believed_and_later_ones_compete
         for sent in from..to {
             port.now = Nanos(sent * 100_000);
             port.write(X_TO_Y, 0x20, psn(sent));
-            // Somebody behind the far end, who guesses.
+            // Someone behind the far end, who guesses.
             port.ack(Y_TO_X, 0x666, psn(sent));
             if sent >= 100 {
                 port.ack(Y_TO_X, 0x10, psn(sent - 100));

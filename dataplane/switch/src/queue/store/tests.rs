@@ -17,7 +17,7 @@ struct Bank {
     live: Cell<u64>,
     /// How many more may be gathered.
     allowance: Cell<u64>,
-    /// Whether one has been refused since somebody looked.
+    /// Whether one has been refused since someone looked.
     has_refused: Cell<bool>,
 }
 

@@ -367,7 +367,7 @@ impl<F: Frame> Fabric<F> {
         Arrival { queue, ..arrival }
     }
 
-    /// Drops a frame without a priority of its own. It counts under the default priority.
+    /// Drops a frame without its own priority. It counts under the default priority.
     #[cold]
     pub(super) fn refuse(
         &mut self,

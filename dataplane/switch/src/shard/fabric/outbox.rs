@@ -36,7 +36,7 @@ impl<F> Handoff<F> {
 /// Handoffs that are ready to be carried over. Further ones wait in a queue.
 pub(super) const READY: usize = 256;
 /// Length of that queue above which lossy frames are dropped: 5 ms of 1,500-byte frames at 10G. Lossy frames pause
-/// nobody, so they would fill the buffer if a shard stalled.
+/// no one, so they would fill the buffer if a shard stalled.
 pub(super) const LOSSY_WAITING: usize = 4_096;
 
 /// The handoffs to one other shard.

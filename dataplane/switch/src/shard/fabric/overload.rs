@@ -22,7 +22,7 @@ impl<F: Frame> Fabric<F> {
         let (ingress, settings) = (&mut self.ingress[entrance.port.index()], entrance.settings);
         burst.retain(|frame| {
             let (headers, length) = (frame.headers(), frame.length());
-            // A runt has a name of its own.
+            // A runt has its own name.
             let Some(descriptor) = Descriptor::parse(headers, length) else { return true };
             let priority = settings.classification.priority(descriptor.dscp(), descriptor.pcp);
             let stays = ingress.lossless().contains(priority)

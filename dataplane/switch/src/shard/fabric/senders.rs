@@ -297,7 +297,7 @@ fn severe(senders: &Senders, egress: &EgressPort) -> QueueSet {
     senders.severe_from().map_or(QueueSet::EMPTY, |from| egress.at_least(from))
 }
 
-/// The port through which `notification`, made at the long `port`, reaches its sender, who is behind `ingress`. Nobody is
+/// The port through which `notification`, made at the long `port`, reaches its sender, who is behind `ingress`. No one is
 /// notified across the long link: a host behind it has not sent through this end.
 fn sender(
     program: &Program,

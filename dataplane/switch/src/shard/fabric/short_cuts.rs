@@ -4,7 +4,7 @@
 //! - [`Fabric::pass`] is `carry_out` and the egress of the frame in one, for a lone frame that meets an idle port: no queue,
 //!   no scheduler, no turn.
 //! - [`Fabric::follow`] is `receive` and `add_to` in one, for the frames that follow in a run: it knows the decision that they
-//!   must have, and writes into their queue. It is a loop of its own for each way in which schemes see the frames.
+//!   must have, and writes into their queue. It is its own loop for each way in which schemes see the frames.
 
 use super::Fabric;
 use super::arrival::{Arrival, Decided, Entrance, Next};

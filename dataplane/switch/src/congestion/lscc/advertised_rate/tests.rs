@@ -30,7 +30,7 @@ fn told_at(now: Nanos, sequence: u64, advertised: &mut AdvertisedRate) {
     assert_eq!(
         advertised.receive(now, &bytes[14..]),
         Response::Nothing,
-        "nobody is challenged without a key"
+        "no one is challenged without a key"
     );
 }
 

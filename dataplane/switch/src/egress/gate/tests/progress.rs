@@ -233,7 +233,7 @@ proptest! {
         port.assert_gets_on()?;
     }
 
-    /// What nobody but the peer and a forger can limit is open when silence has ended what they said.
+    /// What no one but the peer and a forger can limit is open when silence has ended what they said.
     #[test]
     fn one_message_closes_no_queue_for_longer_than_silence_lasts(
         scheme in prop::sample::select(vec![1_usize, 3]),

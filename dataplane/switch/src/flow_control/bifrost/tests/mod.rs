@@ -142,7 +142,7 @@ proptest! {
     }
 
     /// Two links that differ in one leak: the history grants that much less in the slot in which it
-    /// arrives, as far as it grants anything; the counter takes it off F, and grants the same but for
+    /// arrives, as far as it grants anything; the counter takes it off F, and grants the same except for
     /// what F does not cover.
     #[test]
     fn a_leak_is_deducted_by_the_history_in_its_slot_and_by_the_counter_only_where_f_does_not_cover_it(
@@ -184,7 +184,7 @@ fn what_the_link_loses_is_regained_by_the_history_at_once_and_by_the_counter_whe
         let settled = run(800, 500, 1_000);
         let (most, half) = (link.bdp() + link.line(), (link.bdp() + link.line()) / 2);
         assert_eq!(settled, (link.least_buffer() - half, half, 0), "{kind:?}");
-        // The data of ten slots is lost while nobody drains.
+        // The data of ten slots is lost while no one drains.
         let lost = 10 * link.line() / 2;
         assert_eq!(run(10, 0, 0), settled);
         let (phantom, slots) = if kind == HISTORY { (0, 81) } else { (lost, 10_000) };

@@ -50,7 +50,7 @@ fn the_next_switch_can_tell_by_a_code_point_that_a_frame_is_remapped() {
         it.trust = Trust::Pcp;
         it.dscp[40..48].fill(P4);
     });
-    assert_eq!(by_pcp, Ok(()), "nobody looks at the DSCP");
+    assert_eq!(by_pcp, Ok(()), "no one looks at the DSCP");
 }
 
 #[test]
