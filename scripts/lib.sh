@@ -14,7 +14,9 @@
 #   need_kernel MODULE...       sets `kernel`, a directory with Debian's kernel for guests and these of its modules
 #   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
 #   need_cargo_tool CRATE VERSION [OPTION...]   a Rust program at one version, built once per user
-#   debian_base DIRECTORY       a minimal Debian 12, for root
+#   debian_base DIRECTORY       a minimal Debian, for root
+#   debian_for_building DIR     the same, with this repository, the network and its authorities
+#   bring_rust ROOT             the Rust of this machine, in such a Debian
 #   keep_services_off ROOT      installing packages in such a Debian starts none of their services
 #   inside ROOT COMMAND...      runs a command in such a Debian, as root; what it started ends with it
 #   other_commit NAME           sets `commit`, and checks it out in the directory `$against/tree`, to compare with
@@ -206,16 +208,22 @@ need_cargo_tool() {
     rm -rf "$(target_directory)/tools"
 }
 
-# Puts a minimal Debian 12 into the directory $1, which must not exist. It is fetched once per user.
+# Puts a minimal Debian into the directory $1, which must not exist. It is fetched once per user. DEBIAN names the
+# release: 12, 13 or testing. Without it, it is that of this machine, or 12 where this machine is no Debian.
 debian_base() {
-    local kept
-    kept=${XDG_CACHE_HOME:-$HOME/.cache}/longspan/debian-12-$(dpkg --print-architecture).tar
+    local release kept
+    # shellcheck source=/dev/null
+    release=${DEBIAN:-$(. /etc/os-release && [ "$ID" = debian ] && printf '%s' "${VERSION_ID:-testing}" || printf 12)}
+    local -A suites=([12]=bookworm [13]=trixie [testing]=testing)
+    local suite=${suites[$release]:-}
+    [ -n "$suite" ] || die "DEBIAN is 12, 13 or testing, not $release"
+    kept=${XDG_CACHE_HOME:-$HOME/.cache}/longspan/debian-$release-$(dpkg --print-architecture).tar
     if [ ! -s "$kept" ]; then
         need_packages 'a minimal Debian, to install into' debootstrap
-        printf 'fetching a minimal Debian 12, once, into %s\n' "$kept"
+        printf 'fetching a minimal Debian %s, once, into %s\n' "$release" "$kept"
         mkdir -p "$(dirname "$kept")"
-        debootstrap --variant=minbase bookworm "$1" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$1.log" ||
-            { tail "$1.log" >&2; die 'cannot fetch a minimal Debian 12'; }
+        debootstrap --variant=minbase "$suite" "$1" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$1.log" ||
+            { tail "$1.log" >&2; die "cannot fetch a minimal Debian $release"; }
         rm -rf "$1.log" "$1"/var/cache/apt/archives/*.deb
         tar --numeric-owner -C "$1" -cf "$kept.new" .
         mv "$kept.new" "$kept"
@@ -223,6 +231,26 @@ debian_base() {
     fi
     mkdir -p "$1"
     tar --numeric-owner -C "$1" -xpf "$kept"
+}
+
+# Makes a minimal Debian in directory $1 one in which this repository can be built: the last commit is in
+# /srv/longspan.git, and the network and its authorities are those of this machine.
+debian_for_building() {
+    debian_base "$1"
+    keep_services_off "$1"
+    # This machine may stand behind its own authorities.
+    mkdir -p "$1/usr/local/share/ca-certificates"
+    find /usr/local/share/ca-certificates -name '*.crt' -exec cp {} "$1/usr/local/share/ca-certificates" \;
+    cp /etc/resolv.conf /etc/hosts "$1/etc"
+    git clone --quiet --bare . "$1/srv/longspan.git"
+}
+
+# Puts the Rust of this machine into the Debian in directory $1, as rustup would leave it.
+bring_rust() {
+    mkdir -p "$1/opt" "$1/tmp/.cargo"
+    cp -a "$(rustc --print sysroot)" "$1/opt/rust"
+    # shellcheck disable=SC2016
+    printf 'PATH=/opt/rust/bin:$PATH\n' >"$1/tmp/.cargo/env"
 }
 
 keep_services_off() {
