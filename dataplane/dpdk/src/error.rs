@@ -85,8 +85,8 @@ pub enum EalError {
     },
     /// No driver that is installed makes a virtual device of this name.
     #[error(
-        "DPDK has no driver for {device}{} `ls /usr/lib/*/dpdk/pmds-*` lists those that are installed, and the package \
-         librte-net-NAME of this release has another", meant.map_or(".".into(), |name| format!("; did you mean {name}?"))
+        "DPDK has no driver for {device}{} `ls /usr/lib/*/dpdk/pmds-*` lists those that are installed, and a package \
+         librte-net-NAME brings another", meant.map_or(".".into(), |name| format!("; did you mean {name}?"))
     )]
     NoDriver {
         /// The name of the device, which begins with that of its driver.
