@@ -16,7 +16,7 @@ fn bench(forwarding: ForwardingSettings) -> Testbench {
     settings.forwarding = forwarding;
     let message =
         Message { chassis: Id::of_chassis(MacAddress([2; 6])), port: Id::of_port("a"), ..Message::default() };
-    let agent = LinkAgent { interval: Interval::from_secs(30), hold: 4, message };
+    let agent = LinkAgent { interval: Interval::from_secs(30), message };
     settings.ports[A.index()].link_agent = Some(Box::new(agent));
     Testbench::new(settings)
 }

@@ -107,7 +107,7 @@ fn of_one_port(error: &PortError, port: &PortDecl) -> Option<Place> {
         }
         PortError::WatchdogTime { .. } => &["watchdog"],
         PortError::LinkDelayInterval { .. } => &["link_delay"],
-        PortError::LinkAgentTimes { .. } => &["lldp"],
+        PortError::LinkAgentInterval { .. } => &["lldp"],
         PortError::GroupAddress => &["mac"],
         PortError::ZeroPause => return Some(port.pfc().first(&["pause"]).clone()),
         PortError::FlowControl(error) => return flow_control::place(error, port),

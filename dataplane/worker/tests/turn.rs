@@ -288,7 +288,7 @@ fn a_port_whose_agent_shuts_down_says_so_before_the_worker_answers_the_next_comm
     let mut settings = settings(2);
     let message =
         Message { chassis: Id::of_chassis(MacAddress([2; 6])), port: Id::of_port("a"), ..Message::default() };
-    let agent = LinkAgent { interval: Interval::from_secs(30), hold: 4, message };
+    let agent = LinkAgent { interval: Interval::from_secs(30), message };
     settings.ports[A.index()].link_agent = Some(Box::new(agent));
     let (mut bench, clock, a, b) = one_worker(settings);
     turns(&mut bench, &clock, 10);

@@ -139,11 +139,8 @@ pub struct Dcqcn {
     /// The minimum rate (`rpg_min_rate`).
     pub minimum_rate: BitRate,
     /// Whether each reduction sets the target to the previous rate, as in the paper (`clamp_tgt_rate`). If
-    /// not, a reduction does so only after the byte counter raised the rate.
+    /// not, a reduction does so only after the rate has risen, as with `clamp_tgt_rate_after_time_inc`, the default.
     pub clamp_target_rate: bool,
-    /// Whether a reduction also sets the target after the timer raised the rate
-    /// (`clamp_tgt_rate_after_time_inc`). No effect with `clamp_target_rate`.
-    pub clamp_target_rate_after_time_inc: bool,
     /// The minimum interval between reductions; notifications in between count as one at its end
     /// (`rate_reduce_monitor_period`). With zero, the receiver's notification interval is the only limit, as
     /// in the paper.
@@ -165,7 +162,6 @@ impl Default for Dcqcn {
             hyper_increase: const { BitRate::megabits(400) },
             minimum_rate: const { BitRate::megabits(1) },
             clamp_target_rate: true,
-            clamp_target_rate_after_time_inc: true,
             rate_reduce_monitor_period: Interval::ZERO,
         }
     }

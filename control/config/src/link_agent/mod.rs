@@ -15,8 +15,6 @@ use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::table::{List, at, list, table, values};
 
-/// The intervals for which a neighbour believes an announcement (IEEE 802.1AB, msgTxHold).
-const HOLD: u8 = 4;
 /// The frame check sequence, which the longest frame of LLDP has and ours does not.
 const FCS: Bytes = Bytes(4);
 
@@ -56,7 +54,7 @@ pub(crate) fn build(decl: &LldpDecl, port: &PortSettings, gateway: &str, first: 
         }),
         applications: roce.into_iter().map(roce_in).collect(),
     };
-    LinkAgent { interval: decl.interval(), hold: HOLD, message }
+    LinkAgent { interval: decl.interval(), message }
 }
 
 /// The priorities of `port` that a neighbour may turn off.
@@ -123,7 +121,7 @@ fn hundredths(weights: [u8; Priority::COUNT]) -> [u8; Priority::COUNT] {
 
 /// The keys from which [`build`] builds the same agent.
 pub(crate) fn in_force(port: &PortSettings, link: &Link) -> Option<LldpDecl> {
-    let LinkAgent { interval, message, .. } = &**port.link_agent.as_ref()?;
+    let LinkAgent { interval, message } = &**port.link_agent.as_ref()?;
     Some(LldpDecl {
         interval: at(*interval),
         dcbx: at(message.pfc.is_some()),

@@ -6,27 +6,25 @@ use units::Interval;
 use wire::lldp::Message;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// The intervals for which an announcement holds (`msgTxHold`, IEEE 802.1AB clause 9.2.5.6).
+const HOLD: u64 = 4;
 
 /// LLDP on a port, and what it announces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkAgent {
     /// The time between two announcements (`msgTxInterval`).
     pub interval: Interval,
-    /// The intervals for which an announcement holds (`msgTxHold`).
-    pub hold: u8,
-    /// The announcement of the port. Its time to live follows from the two above.
+    /// The announcement of the port. Its time to live follows from the interval.
     pub message: Message,
 }
 
 impl LinkAgent {
     /// The valid range of the interval (clause 9.2.5.7).
     pub const INTERVALS: RangeInclusive<Interval> = Interval::from_secs(1)..=Interval::from_secs(3_600);
-    /// The valid range of `hold` (clause 9.2.5.6).
-    pub const HOLDS: RangeInclusive<u8> = 1..=100;
 
-    /// The announcement, which holds for `hold` intervals and a second, up to what its field can say (clause 9.2.5.22).
+    /// The announcement, which holds for [`HOLD`] intervals and a second (clause 9.2.5.22).
     pub(crate) fn announcement(&self) -> Message {
-        let seconds = (self.interval.0 / NANOS_PER_SECOND).saturating_mul(u64::from(self.hold)) + 1;
+        let seconds = (self.interval.0 / NANOS_PER_SECOND).saturating_mul(HOLD) + 1;
         Message { ttl_seconds: u16::try_from(seconds).unwrap_or(u16::MAX), ..self.message }
     }
 

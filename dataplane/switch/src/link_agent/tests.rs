@@ -18,7 +18,7 @@ fn message(port: &str, ttl_seconds: u16) -> Message {
 }
 
 fn settings() -> LinkAgent {
-    LinkAgent { interval: Interval::from_secs(30), hold: 4, message: message("here", 0) }
+    LinkAgent { interval: Interval::from_secs(30), message: message("here", 0) }
 }
 
 fn lldpdu(message: &Message) -> Vec<u8> {
@@ -71,8 +71,8 @@ fn a_port_is_announced_at_once_and_then_in_each_interval_for_four_intervals_and_
     assert_eq!(bench.agent.message(bench.now).unwrap().ttl_seconds, 121);
     assert_eq!(bench.run(100), [0, 30, 60, 90]);
     assert_eq!(bench.agent.message(bench.now), None);
-    let slow = LinkAgent { interval: *LinkAgent::INTERVALS.end(), hold: 100, ..settings() };
-    assert_eq!(slow.announcement().ttl_seconds, u16::MAX);
+    let slow = LinkAgent { interval: *LinkAgent::INTERVALS.end(), ..settings() };
+    assert_eq!(slow.announcement().ttl_seconds, 14_401);
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn other_settings_are_announced_and_the_same_are_not() {
     bench.run(10);
     bench.agent.configure(&settings());
     assert_eq!(bench.run(10), []);
-    bench.agent.configure(&LinkAgent { hold: 3, ..settings() });
-    assert_eq!(bench.agent.message(bench.now).unwrap().ttl_seconds, 91);
+    bench.agent.configure(&LinkAgent { message: message("renamed", 0), ..settings() });
+    assert_eq!(bench.agent.message(bench.now).unwrap(), message("renamed", 121));
     assert_eq!(bench.run(1), [20]);
 }
 
@@ -102,7 +102,7 @@ fn an_agent_that_shuts_down_says_so_at_once_and_nothing_after_that() {
     bench.run(10);
     bench.agent.sent(bench.now);
     bench.agent.shut_down();
-    bench.agent.configure(&LinkAgent { hold: 3, ..settings() });
+    bench.agent.configure(&LinkAgent { interval: Interval::from_secs(20), ..settings() });
     let Message { chassis, port, .. } = settings().message;
     let last = Message { chassis, port, ttl_seconds: 0, ..Message::default() };
     assert_eq!(bench.agent.message(bench.now), Some(last), "neither a second later nor with other TLVs");

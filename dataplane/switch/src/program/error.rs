@@ -70,10 +70,8 @@ pub enum PortError {
     WatchdogTime { what: &'static str, given: Interval, least: Interval, most: Interval },
     #[error("peer delay every {given} is out of range; expected {least} to {most}")]
     LinkDelayInterval { given: Interval, least: Interval, most: Interval },
-    #[error(
-        "LLDP every {interval} that holds for {hold} intervals is out of range; expected 1s to 1h and 1 to 100"
-    )]
-    LinkAgentTimes { interval: Interval, hold: u8 },
+    #[error("LLDP every {given} is out of range; expected {least} to {most}")]
+    LinkAgentInterval { given: Interval, least: Interval, most: Interval },
     #[error("{count} queues are out of range; expected {least} to {most}")]
     QueueCount { count: usize, least: usize, most: usize },
     #[error("{queue} must belong to the priority of its number, not to priority {priority}")]

@@ -124,12 +124,8 @@ impl Dcqcn {
     /// Equation 1.
     fn reduce(&mut self, now: Nanos) {
         let alpha = self.alpha_at(now);
-        let increased_by_timer = self.settings.clamp_target_rate_after_time_inc && self.timer_stage > 0;
-        if self.settings.clamp_target_rate
-            || increased_by_timer
-            || self.byte_stage > 0
-            || self.reduced.is_none()
-        {
+        let has_risen = self.timer_stage > 0 || self.byte_stage > 0;
+        if self.settings.clamp_target_rate || has_risen || self.reduced.is_none() {
             self.target = self.current;
         }
         let least = self.settings.minimum_rate.bits_per_second() as f64;
@@ -337,11 +333,8 @@ mod tests {
 
     #[test]
     fn a_target_that_is_not_clamped_stays_until_the_rate_has_risen() {
-        let targets = |clamp_target_rate, clamp_target_rate_after_time_inc| {
-            let mut dcqcn = dcqcn(|settings| {
-                settings.clamp_target_rate = clamp_target_rate;
-                settings.clamp_target_rate_after_time_inc = clamp_target_rate_after_time_inc;
-            });
+        let targets = |clamp_target_rate| {
+            let mut dcqcn = dcqcn(|settings| settings.clamp_target_rate = clamp_target_rate);
             dcqcn.on_cnp(us(0));
             dcqcn.on_cnp(us(50));
             let at_once = dcqcn.target / 1e9;
@@ -349,9 +342,8 @@ mod tests {
             dcqcn.on_cnp(us(110));
             (at_once, dcqcn.target / 1e9)
         };
-        assert_eq!(targets(true, false), (50.0, 37.5));
-        assert_eq!(targets(false, true), (100.0, 62.5), "from 25 halfway to 100");
-        assert_eq!(targets(false, false), (100.0, 100.0));
+        assert_eq!(targets(true), (50.0, 37.5));
+        assert_eq!(targets(false), (100.0, 62.5), "from 25 halfway to 100");
     }
 
     #[test]

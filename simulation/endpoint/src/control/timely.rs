@@ -6,6 +6,12 @@ use crate::settings;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, Nanos, SerializationTime, WireBytes};
 
+/// The number of consecutive completion events without a positive gradient that start hyperactive increase (section
+/// 4.3).
+const HYPER_AFTER: u32 = 5;
+/// Payload per completion event. The paper has 16 to 64 KB (section 3.1).
+const SEGMENT: Bytes = Bytes(16_000);
+
 /// The rate of one flow.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Timely {
@@ -75,7 +81,7 @@ impl Timely {
         let Some(round_trip) = round_trip else { return };
         let due =
             now >= self.not_before && (acknowledged > self.beyond || !self.settings.once_per_round_trip);
-        if self.completed < self.settings.segment.0 || !due {
+        if self.completed < SEGMENT.0 || !due {
             return;
         }
         self.completed = 0;
@@ -99,7 +105,7 @@ impl Timely {
         } else if rtt > settings.t_high {
             self.rate * (1.0 - settings.beta * (1.0 - settings.t_high.0 as f64 / rtt.0 as f64))
         } else if gradient <= 0.0 {
-            let hyper = self.falling >= settings.hyper_after;
+            let hyper = self.falling >= HYPER_AFTER;
             self.rate + step * f64::from(if hyper { settings.hyper_steps } else { 1 })
         } else {
             self.rate * (1.0 - settings.beta * gradient)

@@ -13,13 +13,11 @@ pub struct Irn {
     pub rto_low: Interval,
     /// RTO_high: the retransmission timeout otherwise. 320 us.
     pub rto_high: Interval,
-    /// N: fewer packets than this are few. 3.
-    pub few: u32,
 }
 
 impl Default for Irn {
     fn default() -> Self {
         let (rto_low, rto_high) = (Interval::from_micros(100), Interval::from_micros(320));
-        Self { window: 110, rto_low, rto_high, few: 3 }
+        Self { window: 110, rto_low, rto_high }
     }
 }

@@ -1,7 +1,7 @@
 //! The parameters of TIMELY.
 
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Bytes, Interval};
+use units::{BitRate, Interval};
 
 /// The parameters of TIMELY, by their names in algorithm 1. The defaults are those of the paper's section 5
 /// and, where it gives none, of the analysis in "ECN or Delay: Lessons Learnt from Analysis of DCQCN and
@@ -21,13 +21,8 @@ pub struct Timely {
     pub min_rtt: Interval,
     /// delta: the additive step of the rate. 10 Mb/s.
     pub step: BitRate,
-    /// The number of consecutive completion events without a positive gradient that start hyperactive
-    /// increase. 5.
-    pub hyper_after: u32,
     /// N in hyperactive increase: the number of steps at a time. 5.
     pub hyper_steps: u32,
-    /// Payload per completion event. 16 to 64 KB in the paper; 16 KB.
-    pub segment: Bytes,
     /// The minimum time between two completion events; segments acknowledged sooner are combined. Otherwise,
     /// with small segments on fast links, the paper's algorithm would cut the rate dozens of times before the
     /// first cut takes effect. 20 us, minRTT, as in the CoNEXT analysis.
@@ -49,9 +44,7 @@ impl Default for Timely {
             t_high: Interval::from_micros(500),
             min_rtt: Interval::from_micros(20),
             step: const { BitRate::megabits(10) },
-            hyper_after: 5,
             hyper_steps: 5,
-            segment: Bytes(16_000),
             least_interval: Interval::from_micros(20),
             once_per_round_trip: false,
             minimum: const { BitRate::megabits(100) },

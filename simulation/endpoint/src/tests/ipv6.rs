@@ -24,7 +24,7 @@ fn flows_of_every_transport_arrive_whole_over_ipv6_in_spite_of_losses() {
     let retransmission_timeout = Interval::from_micros(100);
     let go_back_n = GoBackN { retransmission_timeout, ack_every: NonZeroU32::MIN };
     let (rto_initial, rto_least) = (retransmission_timeout, retransmission_timeout);
-    let new_reno = NewReno { rto_initial, rto_least, ..NewReno::default() };
+    let new_reno = NewReno { rto_initial, rto_least };
     let transports =
         [Transport::GoBackN(go_back_n), Transport::Irn(Irn::default()), Transport::NewReno(new_reno)];
     for transport in transports {

@@ -13,13 +13,12 @@ fn irn() -> Transport {
         window: 64,
         rto_low: Interval::from_micros(20),
         rto_high: Interval::from_micros(50),
-        few: 3,
     })
 }
 
 fn new_reno() -> Transport {
     let (rto_initial, rto_least) = (Interval::from_micros(100), Interval::from_micros(20));
-    Transport::NewReno(NewReno { rto_initial, rto_least, ..NewReno::default() })
+    Transport::NewReno(NewReno { rto_initial, rto_least })
 }
 
 fn over(transport: Transport) -> Bench {

@@ -9,6 +9,8 @@ use units::{Interval, Nanos};
 
 /// The maximum number of packets in flight: half of the sequence numbers, less one.
 const IN_FLIGHT_MAX: u32 = (1 << 23) - 1;
+/// N: fewer packets in flight than this are few (section 4.1).
+const FEW: u64 = 3;
 
 /// Loss recovery, from the first loss until everything sent before it is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +118,7 @@ impl Sender {
     }
 
     fn timeout(&self) -> Interval {
-        let few = self.in_flight() < u64::from(self.settings.few);
+        let few = self.in_flight() < FEW;
         if few { self.settings.rto_low } else { self.settings.rto_high }
     }
 
@@ -178,7 +180,6 @@ mod tests {
         window: 8,
         rto_low: Interval::from_micros(100),
         rto_high: Interval::from_micros(320),
-        few: 3,
     };
 
     /// A sender that sent `count` of a hundred packets at time zero.

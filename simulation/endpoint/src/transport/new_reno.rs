@@ -16,11 +16,14 @@ use units::Nanos;
 /// The maximum number of segments in flight: 2^30 bytes of the largest, to distinguish old sequence numbers
 /// from new (RFC 7323 section 2.3).
 const IN_FLIGHT_MAX: u64 = 1 << 17;
+/// IW: the initial window in segments (RFC 6928).
+const INITIAL_WINDOW: f64 = 10.0;
+/// Consecutive duplicate acknowledgements that indicate a loss (RFC 5681 section 3.2).
+const DUPLICATES: u32 = 3;
 
 /// The sending half of the transport. Windows are in segments.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sender {
-    settings: settings::NewReno,
     /// SND.UNA: the first unacknowledged segment.
     acknowledged: u64,
     /// SND.NXT: goes back to SND.UNA when the timer expires.
@@ -47,11 +50,10 @@ pub(crate) struct Sender {
 impl Sender {
     pub fn new(settings: settings::NewReno) -> Self {
         Self {
-            settings,
             acknowledged: 0,
             next: 0,
             sent: 0,
-            window: f64::from(settings.initial_window.max(1)),
+            window: INITIAL_WINDOW,
             threshold: f64::INFINITY,
             duplicates: 0,
             recover: 0,
@@ -125,11 +127,11 @@ impl Sender {
             self.window += 1.0;
             return;
         }
-        if self.duplicates != self.settings.duplicates || self.acknowledged < self.recover {
+        if self.duplicates != DUPLICATES || self.acknowledged < self.recover {
             return;
         }
         self.threshold = self.half_in_flight();
-        self.window = self.threshold + f64::from(self.settings.duplicates);
+        self.window = self.threshold + f64::from(DUPLICATES);
         self.recover = self.sent;
         (self.in_recovery, self.partial) = (true, false);
         self.again = Some(self.acknowledged);

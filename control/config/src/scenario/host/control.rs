@@ -32,7 +32,7 @@ table! {
         hyper_increase: At<BitRate>;
         /// Lowest rate
         minimum_rate: At<BitRate>;
-        /// Whether each reduction makes the rate before it the target; if not, only those after a rise by the timer do
+        /// Whether each reduction makes the rate before it the target; if not, only those after a rise do
         clamp_target_rate: At<bool>;
         /// After a reduction, CNPs of this time count as one; zero reduces the rate at each
         rate_reduce_monitor_period: At<Interval>, within(Interval::ZERO..=MOST);

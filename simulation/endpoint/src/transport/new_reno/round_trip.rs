@@ -4,6 +4,9 @@ use crate::settings;
 use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 
+/// The maximum timeout after backoff (section 2.5).
+const TIMEOUT_MAX: Interval = Interval::from_secs(60);
+
 /// The smoothed round-trip time and its variation, in nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Estimate {
@@ -18,7 +21,6 @@ pub(super) struct RetransmissionTimer {
     estimate: Option<Estimate>,
     timeout: Interval,
     least: Interval,
-    most: Interval,
     /// The measured segment, and its start.
     measured: Option<(u64, Nanos)>,
     deadline: Nanos,
@@ -30,7 +32,6 @@ impl RetransmissionTimer {
             estimate: None,
             timeout: settings.rto_initial,
             least: settings.rto_least,
-            most: settings.rto_most,
             measured: None,
             deadline: Nanos::NEVER,
         }
@@ -76,7 +77,7 @@ impl RetransmissionTimer {
         };
         self.estimate = Some(estimate);
         let timeout = Interval((estimate.smoothed + 4.0 * estimate.variation).ceil() as u64);
-        self.timeout = timeout.max(self.least).min(self.most);
+        self.timeout = timeout.max(self.least).min(TIMEOUT_MAX);
     }
 
     /// Sections 5.2 and 5.3: restarts if segments are still in flight.
@@ -87,7 +88,7 @@ impl RetransmissionTimer {
 
     /// Sections 5.5 and 5.6: backs off.
     pub fn on_timeout(&mut self, now: Nanos) {
-        self.timeout = (self.timeout * 2).min(self.most);
+        self.timeout = (self.timeout * 2).min(TIMEOUT_MAX);
         self.measured = None;
         self.deadline = now + self.timeout;
     }

@@ -3,13 +3,8 @@ use units::Interval;
 
 const MILLISECOND: u64 = 1_000_000;
 
-const SETTINGS: settings::NewReno = settings::NewReno {
-    initial_window: 2,
-    duplicates: 3,
-    rto_initial: Interval::from_secs(1),
-    rto_least: Interval::from_millis(10),
-    rto_most: Interval::from_secs(60),
-};
+const SETTINGS: settings::NewReno =
+    settings::NewReno { rto_initial: Interval::from_secs(1), rto_least: Interval::from_millis(10) };
 
 struct Connection {
     sender: Sender,
@@ -18,7 +13,8 @@ struct Connection {
 
 impl Connection {
     fn new() -> Self {
-        Self { sender: Sender::new(SETTINGS), now: Nanos::ZERO }
+        // A window of two segments shows the first steps of slow start.
+        Self { sender: Sender { window: 2.0, ..Sender::new(SETTINGS) }, now: Nanos::ZERO }
     }
 
     /// Sends all segments of a message of a thousand that may be sent now.
