@@ -2,6 +2,7 @@
 
 use super::verdict::{ClassHealth, Finding, Health};
 use crate::table::{Columns, Table};
+use textwrap::WordSplitter;
 use units::human::{bytes, duration, percent, thousands};
 
 /// The longest line of prose, with its indentation: that of a terminal.
@@ -13,7 +14,7 @@ pub fn render(health: &Health) -> String {
     let verdict = health.verdict.name().to_uppercase();
     let over = duration(health.over_ns);
     let mut page = String::new();
-    wrap(&mut page, &format!("Gateway \"{}\" is {verdict} over {over}{since}", health.gateway), 0, 2);
+    wrap(&mut page, &format!("Gateway \"{}\" is {verdict} over {over}{since}", health.gateway), "", "  ");
     for table in [pauses(health), levels(health)].iter().filter(|it| !it.is_empty()) {
         page.push('\n');
         table.write_to(&mut page);
@@ -26,9 +27,9 @@ pub fn render(health: &Health) -> String {
         page.push('\n');
         let verdict = format!("{} ({})", finding.rule, finding.verdict.name());
         let heading: Vec<_> = std::iter::once(verdict).chain(places).collect();
-        wrap(&mut page, &heading.join(", "), 0, 2);
-        wrap(&mut page, &finding.found, 2, 2);
-        wrap(&mut page, &format!("Next: {}", finding.next), 2, 2);
+        wrap(&mut page, &heading.join(", "), "", "  ");
+        wrap(&mut page, &finding.found, "  ", "  ");
+        wrap(&mut page, &format!("Next: {}", finding.next), "  ", "  ");
     }
     page
 }
@@ -76,21 +77,9 @@ fn grouped(health: &Health) -> Vec<(&Finding, Vec<String>)> {
 }
 
 /// Writes `text` in lines of at most [`WIDTH`], the first indented by `first` and the others by `others`.
-fn wrap(page: &mut String, text: &str, first: usize, others: usize) {
-    let mut line = " ".repeat(first);
-    let mut is_empty = true;
-    for word in text.split(' ') {
-        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            page.push_str(&line);
-            page.push('\n');
-            (line, is_empty) = (" ".repeat(others), true);
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        is_empty = false;
-    }
-    page.push_str(&line);
+fn wrap(page: &mut String, text: &str, first: &str, others: &str) {
+    let options = textwrap::Options::new(WIDTH).initial_indent(first).subsequent_indent(others);
+    let options = options.word_splitter(WordSplitter::NoHyphenation).break_words(false);
+    page.push_str(&textwrap::fill(text, options));
     page.push('\n');
 }
