@@ -23,7 +23,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Runtime;
 use crate::table::{Table, values};
 use crate::thresholds::{alone, capacity, highest_xoff};
-use crate::value::SizeWish;
+use crate::value::SizeChoice;
 use crate::watchdog;
 
 /// Notes the errors and warnings of all checks.
@@ -52,8 +52,8 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
             lscc::check(lscc, port, &sum, (declared, bifrost::declared(decl).as_ref()), problems);
         }
         check.obedience(index, decl);
-        if let Some(wish) = &decl.watchdog {
-            watchdog::check(wish, port, problems);
+        if let Some(choice) = &decl.watchdog {
+            watchdog::check(choice, port, problems);
         }
         for declared in decl.queue.iter().flatten() {
             check.queue(index, port, declared);
@@ -180,13 +180,13 @@ impl Check<'_> {
     }
 
     fn headroom(&self, index: usize, port: &PortSettings, group: &LosslessGroup, decl: &LosslessDecl) {
-        let Some(At { value: wish, place }) = &decl.headroom else { return };
+        let Some(At { value: choice, place }) = &decl.headroom else { return };
         let (name, given) = (port.name.clone(), group.headroom);
         let kind = match self.built.headroom_sum(index) {
             None if given < port.max_frame => {
                 ProblemKind::HeadroomBelowFrame { port: name, given, least: port.max_frame }
             }
-            Some((distance, sum)) if *wish != SizeWish::Auto && given < sum.total() => {
+            Some((distance, sum)) if *choice != SizeChoice::Auto && given < sum.total() => {
                 ProblemKind::HeadroomTooSmall {
                     port: name,
                     given,

@@ -22,7 +22,7 @@ use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
-use crate::value::{Length, Name, PauseWish, SchedulingWord, SizeWish};
+use crate::value::{Length, Name, PauseChoice, SchedulingWord, SizeChoice};
 use crate::{defaults, emulation, flow_control, link_agent, link_delay, notifiers, watchdog};
 
 /// Builds ports.
@@ -126,11 +126,11 @@ impl Builder<'_> {
         sum: Option<&HeadroomSum>,
     ) -> Option<LosslessGroup> {
         let xoff = or(&decl.threshold(), const { defaults::share(defaults::XOFF_DYNAMIC_TH) });
-        let wish = decl.headroom.as_ref().map_or(SizeWish::Auto, |wish| wish.value);
-        let headroom = match (wish, sum) {
-            (SizeWish::Given(bytes), _) => bytes,
-            (SizeWish::Auto, Some(sum)) => sum.total(),
-            (SizeWish::Auto, None) => {
+        let choice = decl.headroom.as_ref().map_or(SizeChoice::Auto, |choice| choice.value);
+        let headroom = match (choice, sum) {
+            (SizeChoice::Given(bytes), _) => bytes,
+            (SizeChoice::Auto, Some(sum)) => sum.total(),
+            (SizeChoice::Auto, None) => {
                 let place = decl.first(&["headroom"]);
                 let when = "for headroom = \"auto\", which is the default; for example, write distance = \"80km\" on the port, or set headroom";
                 let key = "port.distance".into();
@@ -152,8 +152,8 @@ impl Builder<'_> {
     fn pfc(&self, decl: &PfcDecl, port: &mut PortSettings) {
         if let Some(pause) = &decl.pause {
             port.pfc.pause = match pause.value {
-                PauseWish::Quanta(quanta) => PauseQuanta(quanta),
-                PauseWish::Time(given) => {
+                PauseChoice::Quanta(quanta) => PauseQuanta(quanta),
+                PauseChoice::Time(given) => {
                     let rate = port.rate;
                     let most = PauseQuanta::MAX.interval_at(rate);
                     if given > most {
@@ -258,7 +258,7 @@ pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link)
         queue: Some(port.queues.iter().take(Priority::COUNT).map(queue_in_force).collect()),
         rate_limit: port.rate_limit.map(limit_in_force),
         pfc: Some(PfcDecl {
-            pause: at(PauseWish::Quanta(port.pfc.pause.0)),
+            pause: at(PauseChoice::Quanta(port.pfc.pause.0)),
             obey: list(port.pfc.obey.iter()),
             global_pause: at(port.pfc.obey_global_pause),
             place: Place::default(),
@@ -291,7 +291,7 @@ fn group_in_force(priority: Priority, group: &LosslessGroup) -> LosslessDecl {
         xon_offset: dynamic_th.as_ref().and_then(|_| at(group.xon_offset)),
         xoff,
         dynamic_th,
-        headroom: at(SizeWish::Given(group.headroom)),
+        headroom: at(SizeChoice::Given(group.headroom)),
         place: Place::default(),
     }
 }

@@ -367,20 +367,20 @@ pub(crate) const LARGEST: Bytes = Bytes(1 << 40);
 
 /// A size, or `"auto"` to have it computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SizeWish {
+pub(crate) enum SizeChoice {
     Auto,
     Given(Bytes),
 }
 
 /// The duration of a pause, in quanta or as a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PauseWish {
+pub(crate) enum PauseChoice {
     Quanta(u16),
     Time(Interval),
 }
 
 value_types! {
-    SizeWish: "size or `\"auto\"`",
+    SizeChoice: "size or `\"auto\"`",
         |it| match it.as_str() {
             Some("auto") => Ok(Self::Auto),
             _ => match quantity(it, "a size such as \"96928B\", or \"auto\"")? {
@@ -392,7 +392,7 @@ value_types! {
             Self::Auto => quoted("auto"),
             Self::Given(size) => size.write(),
         };
-    PauseWish: "number of quanta or time",
+    PauseChoice: "number of quanta or time",
         |it| match it {
             DeValue::Integer(_) => u16::read(it).map(Self::Quanta),
             _ => quantity(it, "a number of pause quanta or a time such as \"300us\"").map(Self::Time),

@@ -20,9 +20,9 @@ const ROUND_TRIPS: u64 = 4;
 
 /// Builds the watchdog of a port whose pauses are known. By default, a port that obeys pauses has a watchdog that
 /// only reports.
-pub(crate) fn build(wish: Option<&WatchdogChoice>, port: &PortSettings, link: &Link) -> Option<Watchdog> {
+pub(crate) fn build(choice: Option<&WatchdogChoice>, port: &PortSettings, link: &Link) -> Option<Watchdog> {
     let unstated = WatchdogDecl::default();
-    let decl = match wish {
+    let decl = match choice {
         Some(WatchdogChoice::Off(_)) => return None,
         Some(WatchdogChoice::On(decl)) => decl,
         None if port.pfc.obeyed().is_empty() => return None,
@@ -62,9 +62,9 @@ fn detection(port: &PortSettings, link: &Link) -> Interval {
 
 /// Warns if `port` has no watchdog, if its watchdog has nothing to watch, and if it would take a single pause frame
 /// for a storm.
-pub(crate) fn check(wish: &WatchdogChoice, port: &PortSettings, problems: &Problems<'_>) {
+pub(crate) fn check(choice: &WatchdogChoice, port: &PortSettings, problems: &Problems<'_>) {
     let (name, idle) = (|| port.name.clone(), port.pfc.obeyed().is_empty());
-    let decl = match wish {
+    let decl = match choice {
         WatchdogChoice::Off(_) if idle => return,
         WatchdogChoice::Off(place) => {
             return problems.warning(place, ProblemKind::Unwatched { port: name() });

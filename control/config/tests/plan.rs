@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use config::plan::{
-    Case, Part, Plan, PlanError, Proof, Quantity, Request, Run, RunEnd, Scheme, Step, Unreached, Verdict,
+    Case, LinkPlan, Part, PlanError, Proof, Quantity, Request, Run, RunEnd, Scheme, Step, Unreached,
+    WatchdogVerdict,
 };
 use config::{Severity, parse};
 use proptest::prelude::*;
@@ -45,14 +46,14 @@ proptest! {
     #[test]
     fn every_link_has_a_plan_without_warnings_or_the_reason_why_lscc_has_none(request in any_request()) {
         let plain = Request { lscc: false, ..request.clone() };
-        let plan = Plan::new(&plain);
+        let plan = LinkPlan::new(&plain);
         prop_assert!(plan.is_ok(), "{:?}", plan.err().map(|error| error.to_string()));
         for (name, text) in &plan.unwrap().built.texts {
             let gateway = parse(text, name);
             prop_assert!(gateway.is_ok(), "{:?}", gateway.err().map(|error| error.to_string()));
             prop_assert_eq!(gateway.unwrap().warnings, []);
         }
-        let text = match Plan::new(&request) {
+        let text = match LinkPlan::new(&request) {
             Ok(plan) => plan.built.texts[0].1.clone(),
             // Equation (12) and sequence numbers have no solution on every link.
             Err(error @ (PlanError::NoStep { .. } | PlanError::Refused { .. })) if request.lscc => {
@@ -73,7 +74,7 @@ proptest! {
 #[test]
 fn a_plan_shows_the_numbers_of_the_examples() {
     let step = |request: &Request, part: &str, name: &str| {
-        let plan = Plan::new(request).unwrap();
+        let plan = LinkPlan::new(request).unwrap();
         let part = plan.parts.iter().find(|it| it.title.starts_with(part)).unwrap().clone();
         part.steps.into_iter().find(|it| it.name == name).unwrap().result
     };
@@ -94,7 +95,7 @@ fn a_plan_shows_the_numbers_of_the_examples() {
 }
 
 fn steps(request: &Request) -> Vec<(String, Step)> {
-    let plan = Plan::new(request).unwrap();
+    let plan = LinkPlan::new(request).unwrap();
     let named = |part: Part| part.steps.into_iter().map(move |step| (part.title.clone(), step));
     plan.parts.into_iter().chain([plan.pauses.part]).flat_map(named).collect()
 }
@@ -111,7 +112,7 @@ fn each_value_of_the_configuration_has_a_formula_on_the_page() {
                 other => panic!("{scheme}: {name} is {other}"),
             }
         };
-        let built = Plan::new(&request).unwrap().built;
+        let built = LinkPlan::new(&request).unwrap().built;
         for (name, port) in [("dc0", built.local().0), ("lh0", built.long().0)] {
             let group = port.groups[3].lossless().unwrap();
             let Threshold::Static(xoff) = group.xoff else { panic!("{group:?}") };
@@ -186,7 +187,7 @@ fn numbers_of_a_thousand_and_more_have_separators() {
 #[test]
 fn what_no_link_can_be_is_refused_with_what_would_be_possible() {
     let base = request(80, 100, Scheme::BIFROST);
-    let refused = |request: Request| Plan::new(&request).unwrap_err().to_string();
+    let refused = |request: Request| LinkPlan::new(&request).unwrap_err().to_string();
     let slot = refused(Request { slot: Some(Interval::from_millis(1)), ..base.clone() });
     assert_eq!(
         slot,
@@ -199,7 +200,7 @@ fn what_no_link_can_be_is_refused_with_what_would_be_possible() {
     let priorities = PrioritySet::EMPTY.with(Priority::new(6).unwrap());
     assert!(refused(Request { priorities, ..base.clone() }).contains("expected 1 to 5"));
     for (mtu, is_possible) in [(0, false), (45, false), (46, true), (9_198, true), (9_199, false)] {
-        match Plan::new(&Request { mtu: Bytes(mtu), ..base.clone() }) {
+        match LinkPlan::new(&Request { mtu: Bytes(mtu), ..base.clone() }) {
             Err(error) => assert!(!is_possible && error.to_string().starts_with("an MTU of"), "{error}"),
             Ok(_) => assert!(is_possible, "{mtu}"),
         }
@@ -214,26 +215,26 @@ fn what_no_link_can_be_is_refused_with_what_would_be_possible() {
     // The least additive increase that the error names is enough.
     let mut slow = Request { lscc: true, ..base };
     slow.senders.additive_increase = BitRate::megabits(1);
-    let Err(PlanError::NoStep { least, .. }) = Plan::new(&slow) else { panic!("a step was found") };
+    let Err(PlanError::NoStep { least, .. }) = LinkPlan::new(&slow) else { panic!("a step was found") };
     slow.senders.additive_increase = least;
-    assert!(Plan::new(&slow).is_ok());
+    assert!(LinkPlan::new(&slow).is_ok());
 }
 
 #[test]
 fn a_watchdog_trips_where_the_longest_pause_lasts_and_the_drain_that_is_named_is_enough() {
     let far = request(5_000, 100, Scheme::PFC);
-    let plan = Plan::new(&far).unwrap();
+    let plan = LinkPlan::new(&far).unwrap();
     let sonic = plan.pauses.neighbours.iter().find(|it| it.name == "SONiC").unwrap().clone();
-    let Verdict::Trips { drain: Some(drain) } = sonic.verdict else { panic!("{sonic:?}") };
+    let WatchdogVerdict::Trips { drain: Some(drain) } = sonic.verdict else { panic!("{sonic:?}") };
     let verdict = |drain: u64| {
-        let plan = Plan::new(&Request { drain: BitRate::new(drain), ..far.clone() }).unwrap();
+        let plan = LinkPlan::new(&Request { drain: BitRate::new(drain), ..far.clone() }).unwrap();
         plan.pauses.neighbours.iter().find(|it| it.name == "SONiC").unwrap().verdict
     };
-    assert_eq!(verdict(drain.bits_per_second()), Verdict::Calm);
-    assert_ne!(verdict(drain.bits_per_second() - 1_000_000), Verdict::Calm, "and no less is");
+    assert_eq!(verdict(drain.bits_per_second()), WatchdogVerdict::Calm);
+    assert_ne!(verdict(drain.bits_per_second() - 1_000_000), WatchdogVerdict::Calm, "and no less is");
     // A stated time takes the place of the default.
     let stated = Request { watchdogs: vec![("sonic".into(), Interval::from_secs(5))], ..far };
-    let plan = Plan::new(&stated).unwrap();
+    let plan = LinkPlan::new(&stated).unwrap();
     let named = |name: &str| plan.pauses.neighbours.iter().filter(|it| it.name == name).count();
     assert_eq!((named("SONiC"), named("sonic")), (0, 1));
 }
@@ -242,7 +243,7 @@ fn a_watchdog_trips_where_the_longest_pause_lasts_and_the_drain_that_is_named_is
 fn a_name_of_a_key_file_stays_a_string() {
     let key_file = "a\"\nkey = \"none".to_owned();
     let request = Request { lscc: true, key_file, ..request(80, 100, Scheme::BIFROST) };
-    let text = Plan::new(&request).unwrap().built.texts[0].1.clone();
+    let text = LinkPlan::new(&request).unwrap().built.texts[0].1.clone();
     let error = parse(&text, "gateway.toml").unwrap_err();
     let config::ConfigError::Invalid { problems } = error else { panic!("{error}") };
     let errors: Vec<_> = problems.iter().filter(|it| it.severity == Severity::Error).collect();
@@ -250,7 +251,7 @@ fn a_name_of_a_key_file_stays_a_string() {
 }
 
 fn proof(request: &Request) -> Proof {
-    Proof::new(&Plan::new(request).unwrap().built).unwrap()
+    Proof::new(&LinkPlan::new(request).unwrap().built).unwrap()
 }
 
 fn run(proof: &Proof, case: Case) -> Run {
@@ -331,7 +332,7 @@ fn priorities_that_share_a_link_hold_their_plan_and_those_of_bifrostx_below_the_
     let priorities = (2..=4).map(Priority::from_low_bits).collect();
     for scheme in Scheme::all() {
         let request = Request { priorities, ..request(20, 10, scheme) };
-        let plan = Plan::new(&request).unwrap();
+        let plan = LinkPlan::new(&request).unwrap();
         let proof = proof(&request);
         let starves = scheme.word() == "bifrostx";
         let below = priorities.without(Priority::from_low_bits(4));
@@ -344,7 +345,10 @@ fn priorities_that_share_a_link_hold_their_plan_and_those_of_bifrostx_below_the_
             assert!(run.unlimited.is_none_or(|pause| pause > run.pause_local.1), "{scheme}: {run:?}");
         }
         let local = plan.pauses.neighbours.iter().filter(|it| it.port.0 == 0);
-        assert!(local.into_iter().all(|it| (it.verdict == Verdict::Unlimited) == starves), "{scheme}");
+        assert!(
+            local.into_iter().all(|it| (it.verdict == WatchdogVerdict::Unlimited) == starves),
+            "{scheme}"
+        );
     }
 }
 

@@ -50,8 +50,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The wish of the announcements on a port.
-type Wish = Result<Option<PrioritySet>, Refusal>;
+/// The request in the announcements on a port.
+type Request = Result<Option<PrioritySet>, Refusal>;
 
 /// The neighbours of one port.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ struct OfPort {
     /// The priorities of the file that were off when that was told last.
     told_off: PrioritySet,
     /// The PFC that a neighbour asks for now, and since when.
-    wish: Option<(Wish, Instant)>,
+    request: Option<(Request, Instant)>,
     /// The last change of `enabled`.
     changed: Option<Instant>,
     /// The refusal that was counted last.
@@ -107,8 +107,8 @@ impl LinkAgents {
                 continue;
             }
             let Some(heard) = heard else { continue };
-            let wish = judge(heard, port, configured);
-            if it.follow(wish, now) {
+            let request = judge(heard, port, configured);
+            if it.follow(request, now) {
                 let speaking = heard.neighbours.iter().find(|it| it.message.pfc.is_some());
                 it.negotiated_by = speaking.filter(|_| it.enabled.is_some()).map(name);
                 changes = true;
@@ -204,18 +204,18 @@ impl LinkAgents {
 }
 
 impl OfPort {
-    /// Follows `wish` once it has lasted. Returns whether the PFC changes.
-    fn follow(&mut self, wish: Wish, now: Instant) -> bool {
-        let since = match self.wish {
-            Some((before, since)) if before == wish => since,
+    /// Follows `request` once it has lasted. Returns whether the PFC changes.
+    fn follow(&mut self, request: Request, now: Instant) -> bool {
+        let since = match self.request {
+            Some((before, since)) if before == request => since,
             _ => {
-                self.wish = Some((wish, now));
+                self.request = Some((request, now));
                 now
             }
         };
         let has_lasted = now.duration_since(since) >= SETTLE;
         let may_change = self.changed.is_none_or(|changed| now.duration_since(changed) >= APART);
-        match wish {
+        match request {
             Ok(enabled) if enabled == self.enabled => self.refusal = None,
             Ok(enabled) if has_lasted && may_change => {
                 (self.enabled, self.changed, self.refusal) = (enabled, Some(now), None);
@@ -264,7 +264,7 @@ impl OfPort {
 
 /// The PFC that the neighbours of `port` of `configured` ask for: `None` where no one speaks DCBX, or the neighbour
 /// follows the port.
-fn judge(heard: &LinkAgentReport, port: PortId, configured: &Gateway) -> Wish {
+fn judge(heard: &LinkAgentReport, port: PortId, configured: &Gateway) -> Request {
     let mut speaking = heard.neighbours.iter().filter_map(|it| Some((it, it.message.pfc?)));
     let Some((neighbour, theirs)) = speaking.next() else { return Ok(None) };
     if speaking.next().is_some() {

@@ -26,10 +26,10 @@ const CACHE: u32 = 256;
 pub fn start_dpdk(gateway: &Gateway, sum: &MemorySum) -> Result<Eal, RunError> {
     let wanted = Bytes(sum.total().0 + OWN.0);
     let in_pages = Bytes(ordinary(sum).0 + OWN.0);
-    let wish = gateway.runtime.dpdk.hugepages;
-    if wish != Hugepages::Never {
+    let hugepages = gateway.runtime.dpdk.hugepages;
+    if hugepages != Hugepages::Never {
         match Eal::start(&options(gateway, Memory::Hugepages(wanted))) {
-            Err(error @ EalError::TooFewHugepages { .. }) if wish == Hugepages::Auto => {
+            Err(error @ EalError::TooFewHugepages { .. }) if hugepages == Hugepages::Auto => {
                 tracing::warn!("using ordinary memory, which is slower: {error}");
             }
             Err(error @ EalError::TooFewHugepages { .. }) => {

@@ -86,7 +86,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let (gateway, lateness) = test_lateness(&configured, &cores)?;
     let device_mtus = DeviceMtus::of(&lines);
     let gateway = device_mtus.apply(&gateway);
-    let plan = Plan { gateway: &gateway, cores: &cores, memory: &sum, clock, eal: &eal, privileges };
+    let plan = WorkerInputs { gateway: &gateway, cores: &cores, memory: &sum, clock, eal: &eal, privileges };
     let (ledger, members, inlets) = ResidentMemory::around(|| plan.start(devices))?;
     let resident = memory::introduce();
     let (ports, names) = (lines.len(), gateway.port_names().map(str::to_owned).collect::<Vec<_>>());
@@ -264,7 +264,7 @@ fn test_lateness(configured: &Gateway, cores: &[usize]) -> Result<(Gateway, Late
 type Started = (Arc<Ledger>, Vec<Member>, Vec<(usize, EventInlet)>);
 
 /// The inputs for creating workers.
-struct Plan<'a> {
+struct WorkerInputs<'a> {
     gateway: &'a Gateway,
     /// The core of each port.
     cores: &'a [usize],
@@ -274,7 +274,7 @@ struct Plan<'a> {
     privileges: Arc<Privileges>,
 }
 
-impl Plan<'_> {
+impl WorkerInputs<'_> {
     /// Starts a worker on each core that has ports.
     fn start(&self, devices: Vec<WireDevice>) -> Result<Started, RunError> {
         let mut by_core: BTreeMap<usize, Vec<(PortId, WireDevice)>> = BTreeMap::new();

@@ -34,7 +34,7 @@ pub fn roce(args: &ShowArgs) -> Result<(), Failure> {
     let health = Health::of(&period(before.as_ref(), &now)?, args.port.as_deref());
     console::print(&if args.json { console::json(&health) } else { health::render(&health) })?;
     match health.verdict {
-        health::Verdict::Healthy => Ok(()),
+        health::HealthVerdict::Healthy => Ok(()),
         verdict => Err(Failure::Health(verdict)),
     }
 }

@@ -7,7 +7,7 @@ use replay::capture::CaptureError;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use telemetry::health::Verdict;
+use telemetry::health::HealthVerdict;
 use telemetry::{NoSuchPort, Restarted};
 
 /// Why a command failed.
@@ -109,7 +109,7 @@ pub enum Failure {
     Ask(#[from] ClientError),
     /// A lossless class is not healthy. The page is printed.
     #[error("the lossless classes are not healthy: {}", .0.name())]
-    Health(Verdict),
+    Health(HealthVerdict),
     /// The gateway has started again within an interval.
     #[error("{0}")]
     Restarted(#[from] Restarted),
@@ -206,7 +206,7 @@ impl Failure {
     /// that may start later as it is; 3 and 4 for the health of a gateway.
     pub fn status(&self) -> ExitCode {
         match self {
-            Self::Health(Verdict::Watch) => return ExitCode::from(3),
+            Self::Health(HealthVerdict::Watch) => return ExitCode::from(3),
             Self::Health(_) => return ExitCode::from(4),
             _ => {}
         }

@@ -24,7 +24,9 @@ mod with_dpdk {
     use config::scenario::{Scenario, ScenarioFile};
     use telemetry::table::{Table, section};
     use traffic::ports::{self, DeviceName, Pace};
-    use traffic::{CountersReport, FlowsReport, Plan, PlayReport, PlayerSettings, StormReport, TimesReport};
+    use traffic::{
+        CountersReport, FlowsReport, HostPlan, PlayReport, PlayerSettings, StormReport, TimesReport,
+    };
     use units::human::{bytes, count_of, nanos, thousands};
     use units::{Interval, PauseQuanta, Priority, PrioritySet};
 
@@ -45,7 +47,7 @@ mod with_dpdk {
     fn play(args: &PlayArgs, interrupt: &Interrupt) -> Result<(), Failure> {
         let scenario = scenario(args)?;
         let names: Vec<String> = args.hosts.iter().map(|it| it.host.clone()).collect();
-        let plan = Plan::new(&scenario, &names).map_err(|error| Failure::usage(error.to_string()))?;
+        let plan = HostPlan::new(&scenario, &names).map_err(|error| Failure::usage(error.to_string()))?;
         let settings = PlayerSettings {
             stations: plan.stations.clone(),
             router: args.router,

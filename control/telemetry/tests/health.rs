@@ -7,7 +7,7 @@ mod common;
 use common::{snapshot, snapshot_at_rest};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use telemetry::health::{Health, RULES, Verdict, render};
+use telemetry::health::{Health, HealthVerdict, RULES, render};
 use telemetry::{Period, Snapshot};
 
 /// Values at places of a snapshot.
@@ -178,7 +178,7 @@ fn rules(snapshot: &Snapshot) -> BTreeSet<String> {
 fn a_gateway_at_rest_is_healthy() {
     let snapshot = snapshot_at_rest();
     let health = Health::of(&Period::since_start(&snapshot), None);
-    assert_eq!((rules(&snapshot), health.verdict), (BTreeSet::new(), Verdict::Healthy));
+    assert_eq!((rules(&snapshot), health.verdict), (BTreeSet::new(), HealthVerdict::Healthy));
     let classes: Vec<_> = health.classes.iter().map(|it| (it.port.as_str(), it.priority)).collect();
     assert_eq!(classes, [("dc0", 3), ("lh0", 3)], "lossy priorities are none");
 }
@@ -211,10 +211,10 @@ fn what_was_before_the_period_is_not_held_against_a_class() {
     let mut now = before.clone();
     (now.at_ns, now.uptime_ns) = (now.at_ns + 1_000_000_000, now.uptime_ns + 1_000_000_000);
     let verdict = |period: Period<'_>| Health::of(&period, None).verdict;
-    assert_eq!(verdict(Period::since_start(&now)), Verdict::Unhealthy);
-    assert_eq!(verdict(Period::between(&before, &now).unwrap()), Verdict::Healthy);
+    assert_eq!(verdict(Period::since_start(&now)), HealthVerdict::Unhealthy);
+    assert_eq!(verdict(Period::between(&before, &now).unwrap()), HealthVerdict::Healthy);
     now.ports[0].port.priorities[3].ingress.dropped.get_mut("headroom_exceeded").unwrap().frames += 1;
-    assert_eq!(verdict(Period::between(&before, &now).unwrap()), Verdict::Unhealthy);
+    assert_eq!(verdict(Period::between(&before, &now).unwrap()), HealthVerdict::Unhealthy);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_priority_that_a_neighbour_turned_off_keeps_its_row_and_its_watermark_is_not
     snapshot.ports[1].port.priorities[3].pauses_sent.frames.xoff = 1;
     assert_eq!(rules(&snapshot), BTreeSet::from(["pfc_turned_off".to_owned()]));
     let health = Health::of(&Period::since_start(&snapshot), Some("lh0"));
-    assert_eq!((health.classes[0].priority, health.verdict), (3, Verdict::Watch));
+    assert_eq!((health.classes[0].priority, health.verdict), (3, HealthVerdict::Watch));
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 
 use common::{in_crate, snapshot, snapshot_at_rest};
 use serde_json::json;
-use telemetry::health::{Health, NO_LOSSLESS_CLASS, Verdict, render};
+use telemetry::health::{Health, HealthVerdict, NO_LOSSLESS_CLASS, render};
 use telemetry::{Period, Snapshot};
 
 /// The snapshot at rest of a gateway whose file has lost its lossless classes.
@@ -28,7 +28,7 @@ fn rules(snapshot: &Snapshot) -> Vec<String> {
 fn a_gateway_without_a_lossless_class_is_not_healthy() {
     let snapshot = without_lossless_classes();
     let health = Health::of(&Period::since_start(&snapshot), None);
-    assert_eq!(health.verdict, Verdict::Watch);
+    assert_eq!(health.verdict, HealthVerdict::Watch);
     let json = serde_json::to_value(&health).unwrap();
     assert_eq!((&json["verdict"], &json["classes"]), (&json!("watch"), &json!([])));
     assert_eq!(json["findings"][0]["rule"], json!(NO_LOSSLESS_CLASS));
@@ -44,7 +44,7 @@ fn a_port_without_a_lossless_class_is_told_where_it_alone_is_asked_for() {
     let mut snapshot = snapshot_at_rest();
     snapshot.ports[0].port.priorities[3].ingress.lossless = false;
     let of = |port| Health::of(&Period::since_start(&snapshot), port);
-    assert_eq!((of(None).verdict, of(None).findings.len()), (Verdict::Healthy, 0));
+    assert_eq!((of(None).verdict, of(None).findings.len()), (HealthVerdict::Healthy, 0));
     assert_eq!(of(Some("dc0")).findings[0].found, "No priority of port dc0 is lossless.");
 }
 

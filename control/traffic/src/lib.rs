@@ -1,6 +1,6 @@
 //! Hosts of a scenario on real ports.
 //!
-//! A [`Plan`] takes hosts from a scenario, with the flows that they send and receive. Machines that read the same file
+//! A [`HostPlan`] takes hosts from a scenario, with the flows that they send and receive. Machines that read the same file
 //! with the same seed get the same queue pairs and sequence numbers, so they need not talk to each other before they
 //! send. A [`Player`] is one host at one port, sans-IO: `now` and frames go in, complete frames and the next deadline
 //! come out. A [`Storm`] is a sender of pauses. `ports` moves frames between them and devices of DPDK.
@@ -25,7 +25,7 @@ mod storm;
 #[path = "tests/testing.rs"]
 mod testing;
 
-pub use plan::{Part, Plan, PlanError, PlannedEnd};
+pub use plan::{HostPlan, Part, PlanError, PlannedEnd};
 pub use player::{Player, PlayerSettings};
 pub use report::{
     CountersReport, Doubt, FlowsReport, HostReport, PlayReport, StormReport, TimesReport, Unfinished,

@@ -49,7 +49,7 @@ pub struct PlannedEnd {
     pub start: Interval,
     /// Time from the start of the run at which a flow without end stops.
     pub stop: Option<Interval>,
-    /// Its group: an index into [`Plan::groups`].
+    /// Its group: an index into [`HostPlan::groups`].
     pub group: u16,
     /// Bytes of the message in each packet of its sender but the last.
     pub sender_mtu: u16,
@@ -70,7 +70,7 @@ pub struct Part {
 
 /// The parts of some hosts of a scenario.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct HostPlan {
     /// The parts, in the order in which the hosts were named.
     pub parts: Vec<Part>,
     /// The names of the groups of flows.
@@ -79,7 +79,7 @@ pub struct Plan {
     pub stations: BTreeMap<IpAddr, MacAddress>,
 }
 
-impl Plan {
+impl HostPlan {
     /// The parts of the hosts `names` in `scenario`. A pure function of both: each machine that plays some of the hosts
     /// knows the queue pairs and sequence numbers of all others.
     ///
@@ -193,8 +193,8 @@ mod tests {
     use super::*;
     use crate::testing::{PAIRS, scenario};
 
-    fn plan(scenario: &Scenario, names: &[&str]) -> Result<Plan, PlanError> {
-        Plan::new(scenario, &names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())
+    fn plan(scenario: &Scenario, names: &[&str]) -> Result<HostPlan, PlanError> {
+        HostPlan::new(scenario, &names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())
     }
 
     #[test]

@@ -312,7 +312,7 @@ mod tests {
     fn every_frame_has_a_valid_icrc_and_goes_to_the_station_of_its_address() {
         let mut bench = bench();
         bench.run(LATE);
-        let plan = crate::Plan::new(&scenario(PAIRS), &NAMES.map(str::to_owned)).unwrap();
+        let plan = crate::HostPlan::new(&scenario(PAIRS), &NAMES.map(str::to_owned)).unwrap();
         for (player, frames) in bench.sent.iter().enumerate() {
             assert!(frames.len() > 100);
             let to = plan.parts[1 - player].settings.station;
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_router_gets_all_frames_if_there_is_one() {
-        let plan = crate::Plan::new(&scenario(PAIRS), &["left0".to_owned()]).unwrap();
+        let plan = crate::HostPlan::new(&scenario(PAIRS), &["left0".to_owned()]).unwrap();
         let router = MacAddress([2, 9, 9, 9, 9, 9]);
         let settings =
             PlayerSettings { stations: plan.stations, router: Some(router), pfc_delay: Interval::ZERO };

@@ -4,7 +4,7 @@ pub use crate::device::{DeviceError, DeviceName};
 pub use crate::lane::PortsError;
 
 use crate::lane::{self, Lane};
-use crate::plan::Plan;
+use crate::plan::HostPlan;
 use crate::player::{Player, PlayerSettings};
 use crate::report::{CountersReport, HostReport, PlayReport, StormReport};
 use crate::storm::{self, Storm};
@@ -40,7 +40,7 @@ pub struct Pace {
 /// # Errors
 /// [`PortsError`] if a device cannot be used.
 pub fn play(
-    plan: &Plan,
+    plan: &HostPlan,
     devices: &[DeviceName],
     settings: &PlayerSettings,
     pace: Pace,

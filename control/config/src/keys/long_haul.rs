@@ -12,7 +12,7 @@ use crate::link::Senders;
 use crate::place::{At, Place};
 use crate::section::Section;
 use crate::table::{Item, Key, Shape, Table, at, table};
-use crate::value::{DirectWord, NoWatchdog, SizeWish, Spacing};
+use crate::value::{DirectWord, NoWatchdog, SizeChoice, Spacing};
 
 /// More than twice around the equator and back, and small enough that no sum of the bytes that any rate carries in such
 /// times overflows.
@@ -44,7 +44,7 @@ table! {
         /// 2D: from the calculation of a rate until the first byte sent at it arrives
         round_trip: At<Interval>, within(SPANS), auto("that of `[port.bifrost]` where stated, otherwise from `distance` in the same way");
         /// Qref: the queue that LSCC aims at, in wire bytes, all lossless priorities together
-        reference: At<SizeWish>, auto("`\"auto\"`: 0.1 x rate x (2D + T)");
+        reference: At<SizeChoice>, auto("`\"auto\"`: 0.1 x rate x (2D + T)");
         /// Delta R: the largest step from one rate to the next. `"none"`, or a step outside of equation (12), is a warning
         step: At<Option<BitRate>>, auto("rate x T / 40 ms, within the bounds below if they leave room");
         /// Rmin: the lowest rate; at most `most`
@@ -52,7 +52,7 @@ table! {
         /// Rmax: the highest rate; at most that of the link
         most: At<BitRate>, auto("the link's");
         /// Q\*ref: the port sends direct CNPs while the pseudo-queue is longer, in wire bytes
-        pseudo_reference: At<SizeWish>, auto("`\"auto\"`: `reference`");
+        pseudo_reference: At<SizeChoice>, auto("`\"auto\"`: `reference`");
         /// The longest pseudo-queue; what goes out beyond it is not counted. Not above `pseudo_reference` is an error. `"none"` is the paper's, without a limit
         pseudo_limit: At<Option<Bytes>>, auto("twice `pseudo_reference`, at least 64KiB above it");
         /// A flow gets at most one direct CNP in this time
@@ -62,7 +62,7 @@ table! {
         /// A flow gets at most one direct INT in this time; zero makes one of each packet, as in the paper
         int_interval: At<Interval>, within(UP_TO_LONGEST), default(Interval::from_micros(10));
         /// Wire bytes after which a flow is no longer young. Young flows get direct CNPs whether or not the far side marked them. Less than the BDP is an error
-        long_flow: At<SizeWish>, auto("`\"auto\"`: the BDP, rounded up");
+        long_flow: At<SizeChoice>, auto("`\"auto\"`: the BDP, rounded up");
         /// The port passes on one CNP of the far side per flow in this time; `"none"` passes all. The paper has ten times `cnp_interval`
         far_cnp_interval: At<Spacing>, default(Spacing(None));
         /// How many flows the port knows at once, in both directions, 1 to 4,194,304; each takes 132 to 140 bytes, and 8 more with direct INT

@@ -7,7 +7,7 @@ use units::{BitRate, Bytes, Interval, Priority};
 use crate::place::{At, Place};
 use crate::section::Section;
 use crate::table::{Item, List, Shape, table};
-use crate::value::{PauseWish, SchedulingWord, SizeWish};
+use crate::value::{PauseChoice, SchedulingWord, SizeChoice};
 
 const PRIORITIES: &str = "priorities = [3, 4]";
 
@@ -29,7 +29,7 @@ table! {
         /// With `dynamic_th`: the sender also resumes this far below the threshold, if that is more than `xon`. Zero flaps, which is a warning. SONiC: `xon_offset`
         xon_offset: At<Bytes>, auto("two frames");
         /// The most that the group may hold in the headroom pool while it pauses its sender; `"auto"` is what the distance needs. Less is an error. SONiC: `xoff`
-        headroom: At<SizeWish>, auto("`\"auto\"`");
+        headroom: At<SizeChoice>, auto("`\"auto\"`");
     }
 }
 
@@ -162,7 +162,7 @@ table! {
     /// PFC as a port speaks and obeys it.
     PfcDecl {
         /// The time for which each XOFF pauses: quanta of 512 bit times, 1 to 65535, or a time, rounded up to quanta
-        pause: At<PauseWish>, auto("65535 (335.54 us at 100G)");
+        pause: At<PauseChoice>, auto("65535 (335.54 us at 100G)");
         /// Priorities whose received pauses the port obeys; lossless ones only
         obey: List<Priority>, auto("the lossless priorities");
         /// Whether a received 802.3x PAUSE stops everything

@@ -21,7 +21,7 @@ use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::round_trip;
 use crate::table::{Table, at, or};
-use crate::value::{DirectWord, KEY, SizeWish, Spacing, hexadecimal};
+use crate::value::{DirectWord, KEY, SizeChoice, Spacing, hexadecimal};
 
 /// The key in `config/keys/example.key`, which is public.
 const EXAMPLE_KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
@@ -92,10 +92,10 @@ fn complete(lscc: &mut Lscc, decl: &LsccDecl, rate: BitRate, senders: &Senders) 
     lscc.limiting.long_flow = size(&decl.long_flow).unwrap_or_else(|| lscc.bdp(rate));
 }
 
-fn size(wish: &Option<At<SizeWish>>) -> Option<WireBytes> {
-    match wish.as_ref()?.value {
-        SizeWish::Given(Bytes(size)) => Some(WireBytes(size)),
-        SizeWish::Auto => None,
+fn size(choice: &Option<At<SizeChoice>>) -> Option<WireBytes> {
+    match choice.as_ref()?.value {
+        SizeChoice::Given(Bytes(size)) => Some(WireBytes(size)),
+        SizeChoice::Auto => None,
     }
 }
 
@@ -108,7 +108,7 @@ fn key(decl: &LsccDecl, directory: Option<&Path>, problems: &Problems<'_>) -> Op
 /// The keys from which [`build`] builds the same LSCC.
 pub(crate) fn in_force(lscc: &Lscc, senders: &Senders) -> LsccDecl {
     let Lscc { interval, round_trip, calculation, limiting, feedback } = lscc;
-    let size = |WireBytes(size)| at(SizeWish::Given(Bytes(size)));
+    let size = |WireBytes(size)| at(SizeChoice::Given(Bytes(size)));
     LsccDecl {
         local: at(feedback.local),
         peer: at(feedback.peer),
@@ -259,7 +259,7 @@ pub(crate) fn place_of_address(address: Ipv4Addr, decl: &PortDecl) -> Option<Pla
 pub(crate) fn make_room(port: &mut PortSettings, lscc: &Lscc, decl: &PortDecl) {
     let Some(slots) = port.flow_control.bifrost_mut() else { return };
     if let Some(declared) = bifrost::declared(decl)
-        && declared.buffer.as_ref().is_none_or(|buffer| buffer.value == SizeWish::Auto)
+        && declared.buffer.as_ref().is_none_or(|buffer| buffer.value == SizeChoice::Auto)
     {
         slots.buffer = slots.buffer + lscc.calculation.reference;
     }

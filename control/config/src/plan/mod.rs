@@ -1,6 +1,6 @@
 //! The plan of a long link: from its distance, rate and scheme to the configuration of both gateways, with each formula.
 //!
-//! A [`Plan`] computes nothing that the rest of this crate computes. It writes the configuration, reads it as
+//! A [`LinkPlan`] computes nothing that the rest of this crate computes. It writes the configuration, reads it as
 //! [`crate::parse`] does, and shows the sums of the gateway that came of it. It adds what no configuration says: the
 //! thresholds for full throughput, how long a pause may last, how the schemes compare, and what the hosts need.
 //!
@@ -23,7 +23,7 @@ mod text;
 pub use built::Built;
 pub use compare::{Row, compare};
 pub use hosts::{Hosts, Window};
-pub use pauses::{Neighbour, Pauses, Verdict};
+pub use pauses::{Neighbour, Pauses, WatchdogVerdict};
 pub use planned::Unreached;
 pub use proof::{Case, Proof, Run, RunEnd};
 pub use request::{PlanError, Request};
@@ -32,7 +32,7 @@ pub use step::{Part, Quantity, Step};
 
 /// A plan.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct LinkPlan {
     /// The gateways.
     pub built: Built,
     /// The formulas: link, headroom, thresholds, marks, LSCC, memory.
@@ -45,7 +45,7 @@ pub struct Plan {
     pub hosts: Hosts,
 }
 
-impl Plan {
+impl LinkPlan {
     /// Plans the link of `request`.
     ///
     /// # Errors

@@ -42,12 +42,12 @@ pub struct Neighbour {
     /// The port that it is at: the local or the long one.
     pub port: PortId,
     /// Its judgement of our longest pause.
-    pub verdict: Verdict,
+    pub verdict: WatchdogVerdict,
 }
 
 /// The judgement of a watchdog about the longest legitimate pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WatchdogVerdict {
     /// The pause is shorter than the detection time.
     Calm,
     /// The pause lasts for the detection time or longer: a storm.
@@ -139,8 +139,8 @@ fn neighbours(
     let [at_local, at_long] = [PortId(0), PortId(1)];
     let rate = built.request.rate;
     let judged = |longest: Longest, detection: Interval| match longest.at(drain) < detection {
-        true => Verdict::Calm,
-        false => Verdict::Trips { drain: longest.drain_within(detection, rate) },
+        true => WatchdogVerdict::Calm,
+        false => WatchdogVerdict::Trips { drain: longest.drain_within(detection, rate) },
     };
     let known = NEIGHBOURS.map(|(name, detection, source)| (name.to_owned(), detection, source.to_owned()));
     let stated = built.request.watchdogs.iter();
@@ -152,7 +152,8 @@ fn neighbours(
     let mut found: Vec<_> = known
         .chain(stated)
         .map(|(name, detection, source)| {
-            let verdict = if unlimited.is_empty() { judged(local, detection) } else { Verdict::Unlimited };
+            let verdict =
+                if unlimited.is_empty() { judged(local, detection) } else { WatchdogVerdict::Unlimited };
             Neighbour { name, detection, source, port: at_local, verdict }
         })
         .collect();

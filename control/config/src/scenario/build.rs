@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use endpoint::{CongestionControl, Dcqcn, HostSettings, Station};
-use simulation::topology::{Plan, PlanError, Role, Topology};
+use simulation::topology::{NetworkPlan, PlanError, Role, Topology};
 use simulation::{LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use toml::de::DeTable;
 use units::{Interval, Nanos, PortId, PrioritySet};
@@ -72,7 +72,7 @@ pub(super) fn build(table: &DeTable<'_>, file: (&str, &Beside), problems: &Probl
     assemble(file, written, topology, traffic, problems)
 }
 
-fn read(document: &mut Section<'_, '_>, plan: &Plan) -> Written {
+fn read(document: &mut Section<'_, '_>, plan: &NetworkPlan) -> Written {
     let run: RunDecl = Shape::read(document, "scenario").unwrap_or_default();
     let network = Shape::read(document, "network").unwrap_or_default();
     let host: HostDecl = Shape::read(document, "host").unwrap_or_default();
@@ -92,7 +92,7 @@ fn read(document: &mut Section<'_, '_>, plan: &Plan) -> Written {
     Written { run, network, host, switch, long_haul, sampling, nodes: nodes.unwrap_or_default() }
 }
 
-fn finish(plan: Plan, document: &Section<'_, '_>, problems: &Problems<'_>) -> Option<Topology> {
+fn finish(plan: NetworkPlan, document: &Section<'_, '_>, problems: &Problems<'_>) -> Option<Topology> {
     let of_routes = |error: &PlanError| {
         use PlanError as E;
         matches!(
@@ -170,16 +170,16 @@ fn ids(topology: &Topology) -> impl Iterator<Item = NodeId> {
 /// The hosts, in the order of nodes.
 fn hosts<'a>(written: &'a Written, topology: &Topology) -> Vec<MadeHost<'a>> {
     let plain = |role| (role == Role::Host).then_some(&written.host);
-    let mut wishes: Vec<_> = topology.nodes.iter().map(|node| plain(node.role)).collect();
+    let mut decls: Vec<_> = topology.nodes.iter().map(|node| plain(node.role)).collect();
     for (places, decl) in &written.nodes {
         for &place in places {
-            if let (Some(own), Some(wish)) = (&decl.host, &mut wishes[place]) {
-                *wish = own;
+            if let (Some(own), Some(host)) = (&decl.host, &mut decls[place]) {
+                *host = own;
             }
         }
     }
-    let made = ids(topology).zip(wishes);
-    let made = made.map(|(id, wish)| (wish, wish.map(|wish| Arc::new(of_host(wish, id, topology, written)))));
+    let made = ids(topology).zip(decls);
+    let made = made.map(|(id, host)| (host, host.map(|host| Arc::new(of_host(host, id, topology, written)))));
     made.collect()
 }
 
@@ -205,7 +205,7 @@ fn switches(
         network: &written.network,
         data: traffic.priorities().fold(PrioritySet::EMPTY, PrioritySet::with),
         max_frame: settings.map(|host| host.longest_frame()).max().unwrap_or_default(),
-        telemetry: hosts.iter().filter_map(|(wish, _)| *wish).any(HostDecl::wants_telemetry),
+        telemetry: hosts.iter().filter_map(|(host, _)| *host).any(HostDecl::wants_telemetry),
         senders: senders(hosts),
         seed: written.run.seed(),
         switch: &written.switch,

@@ -1,6 +1,6 @@
 //! `[[node]]`: keys of single nodes.
 
-use simulation::topology::{Plan, Role, Topology};
+use simulation::topology::{NetworkPlan, Role, Topology};
 
 use super::host::HostDecl;
 use super::layers::{PortLayer, SwitchLayer};
@@ -31,7 +31,7 @@ table! {
 
 impl NodeDecl {
     /// Reports keys of hosts that apply only to switches, and the other way round.
-    pub fn check(&self, section: &Section<'_, '_>, places: &[usize], plan: &Plan) {
+    pub fn check(&self, section: &Section<'_, '_>, places: &[usize], plan: &NetworkPlan) {
         let refuse = |key: &str, role, with: &str| {
             if section.contains(key) && places.iter().any(|place| plan.nodes[*place].role == role) {
                 let kind = ProblemKind::Meaningless { with: with.into() };

@@ -60,8 +60,8 @@ impl Maker<'_> {
     /// switch is not repeated.
     pub fn make(&self, id: NodeId, problems: &Problems<'_>) -> Option<Made> {
         let node = self.topology.node(id);
-        let wishes = &self.nodes[id.0 as usize];
-        if let Some(file) = wishes.iter().rev().find_map(|wish| wish.configuration.as_ref()) {
+        let decls = &self.nodes[id.0 as usize];
+        if let Some(file) = decls.iter().rev().find_map(|decl| decl.configuration.as_ref()) {
             return self.load(node, file, problems);
         }
         let document = self.document(id);
@@ -115,20 +115,20 @@ impl Maker<'_> {
     /// The configuration of a switch.
     fn document(&self, id: NodeId) -> Node {
         let node = self.topology.node(id);
-        let wishes = &self.nodes[id.0 as usize];
+        let decls = &self.nodes[id.0 as usize];
         // With equal seeds, all switches would choose alike between equal-cost paths.
         let own = (u64::from(id.0) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let seed = (self.seed ^ own).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let (name, seed) = (Node::leaf(node.name.as_str()), Node::leaf((seed >> 1) as i64));
-        let ports: Vec<Node> = node.ports.iter().map(|port| self.port(port, node, wishes)).collect();
+        let ports: Vec<Node> = node.ports.iter().map(|port| self.port(port, node, decls)).collect();
         let mut document = Node::table([
             ("gateway", Node::table([("name", name), ("seed", seed)])),
             ("buffer", Node::table([("shared", Node::leaf(SHARED))])),
             ("forwarding", self.forwarding(id)),
             ("port", Node::array(without_marks_beside_lscc(ports))),
         ]);
-        let own = wishes.iter().filter_map(|wish| wish.switch.as_ref());
-        for over in [self.switch].into_iter().chain(own).filter_map(|wish| wish.document.clone()) {
+        let own = decls.iter().filter_map(|decl| decl.switch.as_ref());
+        for over in [self.switch].into_iter().chain(own).filter_map(|decl| decl.document.clone()) {
             document.merge(over);
         }
         document
@@ -163,21 +163,21 @@ impl Maker<'_> {
         ])
     }
 
-    fn port(&self, port: &Port, node: &PlanNode, wishes: &[&NodeDecl]) -> Node {
-        let wish = &self.topology.links[port.link].settings;
-        let long = wish.long;
+    fn port(&self, port: &Port, node: &PlanNode, decls: &[&NodeDecl]) -> Node {
+        let link = &self.topology.links[port.link].settings;
+        let long = link.long;
         let mut layers = vec![&self.switch.port];
         layers.extend(long.then_some(self.long_haul));
-        for own in wishes {
+        for own in decls {
             layers.extend(own.switch.as_ref().map(|switch| &switch.port));
             layers.extend(own.long_haul.as_ref().filter(|_| long));
-            layers.extend(own.ports().filter(|(name, _)| *name == port.name).map(|(_, (_, wish))| wish));
+            layers.extend(own.ports().filter(|(name, _)| *name == port.name).map(|(_, (_, port))| port));
         }
         let mut made = Node::table([
             ("name", Node::leaf(port.name.as_str())),
             ("mac", Node::leaf(port.mac.to_string())),
-            ("rate", Node::leaf(wish.rate.to_string())),
-            ("distance", Node::leaf(wish.distance.to_string())),
+            ("rate", Node::leaf(link.rate.to_string())),
+            ("distance", Node::leaf(link.distance.to_string())),
             ("max_frame", Node::leaf(self.max_frame.0 as i64)),
             // A simulated switch has no device, and its worker is never late.
             ("tx_window", Node::leaf("0us")),
@@ -201,7 +201,7 @@ impl Maker<'_> {
         let unstated = EcnDecl { on: at(!node.relay), ..EcnDecl::default() };
         let ecn = layers.iter().fold(unstated, |below, layer| layer.ecn.on_top_of(below));
         let mut lossless = Node::array(self.group().into_iter().collect());
-        let mut queue = Node::array(self.queue(wish.rate, &ecn).into_iter().collect());
+        let mut queue = Node::array(self.queue(link.rate, &ecn).into_iter().collect());
         // The thresholds of the switches would pause the long link whenever a relay's buffer does its work.
         let has_own_thresholds = node.relay && long;
         for (depth, layer) in layers.into_iter().enumerate() {

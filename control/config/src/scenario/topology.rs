@@ -2,7 +2,7 @@
 
 use simulation::Faults;
 use simulation::topology::{
-    DataCenter, Dumbbell, FatTree, Incast, LeafSpine, LinkSettings, Plan, PlanError, PlannedLink,
+    DataCenter, Dumbbell, FatTree, Incast, LeafSpine, LinkSettings, NetworkPlan, PlanError, PlannedLink,
     PlannedRoute, Role, TwoDataCenters,
 };
 use toml::de::DeValue;
@@ -199,7 +199,7 @@ impl LinkDecl {
 }
 
 /// Plans the network of `[topology]`. Returns `None` and notes an error if that fails.
-pub(super) fn read(section: &mut Section<'_, '_>) -> Option<Plan> {
+pub(super) fn read(section: &mut Section<'_, '_>) -> Option<NetworkPlan> {
     let Some(At { value: template, .. }) = TopologyDecl::read(section).template else {
         section.rest();
         return None;
@@ -271,9 +271,9 @@ fn data_center(section: &mut Section<'_, '_>, hosts: LinkSettings) -> DataCenter
     }
 }
 
-fn free(section: &mut Section<'_, '_>, plain: LinkSettings) -> Option<Plan> {
+fn free(section: &mut Section<'_, '_>, plain: LinkSettings) -> Option<NetworkPlan> {
     let decl = FreeDecl::read(section);
-    let mut plan = Plan::default();
+    let mut plan = NetworkPlan::default();
     for (list, role) in [(&decl.hosts, Role::Host), (&decl.switches, Role::Switch)] {
         for names in values(list) {
             for name in names.value.expanded() {
@@ -291,12 +291,12 @@ fn free(section: &mut Section<'_, '_>, plain: LinkSettings) -> Option<Plan> {
 }
 
 /// Reads a `[[topology.link]]`: a link from each of the first names to each of the second.
-fn join(section: &mut Section<'_, '_>, plan: &mut Plan, below: LinkSettings) {
+fn join(section: &mut Section<'_, '_>, plan: &mut NetworkPlan, below: LinkSettings) {
     let (decl, link) = (JoinDecl::read(section), LinkDecl::read(section));
     let count = usize::from(decl.count()).min(64);
     let settings = LinkSettings { long: or(&decl.long, below.long), ..link.on(below) };
     let Some([ones, others]) = between(&decl.between, section, plan) else { return };
-    if plan.links.len() + ones.len() * others.len() * count > 4 * Plan::MOST_NODES {
+    if plan.links.len() + ones.len() * others.len() * count > 4 * NetworkPlan::MOST_NODES {
         section.problems.error(&section.place, PlanError::Nodes { count: plan.links.len() });
         return;
     }
@@ -308,7 +308,11 @@ fn join(section: &mut Section<'_, '_>, plan: &mut Plan, below: LinkSettings) {
 }
 
 /// The nodes at both ends of `between`.
-fn between(list: &Option<List<Names>>, section: &Section<'_, '_>, plan: &Plan) -> Option<[Vec<usize>; 2]> {
+fn between(
+    list: &Option<List<Names>>,
+    section: &Section<'_, '_>,
+    plan: &NetworkPlan,
+) -> Option<[Vec<usize>; 2]> {
     let list = list.as_ref()?;
     let [one, other] = list.value.as_slice() else {
         let kind = ProblemKind::WrongType { got: "this".into(), want: "a pair such as [\"h[0-3]\", \"s0\"]" };
@@ -323,7 +327,7 @@ fn between(list: &Option<List<Names>>, section: &Section<'_, '_>, plan: &Plan) -
 }
 
 /// Reads a `[[link]]`, which changes existing links.
-pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut Plan) {
+pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut NetworkPlan) {
     let (decl, change) = (ChangeDecl::read(section), LinkDecl::read(section));
     let Some([ones, others]) = between(&decl.between, section, plan) else { return };
     // The end of the link that the first name stands for, if the link is meant.
@@ -360,7 +364,7 @@ pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut Plan) {
 }
 
 /// Reads a `[[route]]`.
-pub(super) fn route(section: &mut Section<'_, '_>, plan: &mut Plan) {
+pub(super) fn route(section: &mut Section<'_, '_>, plan: &mut NetworkPlan) {
     let decl = RouteDecl::read(section);
     let problems = section.problems;
     let known = || plan.nodes.iter().map(|node| node.name.as_str());

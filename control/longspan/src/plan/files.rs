@@ -2,13 +2,13 @@
 
 use crate::cli::plan::PlanArgs;
 use crate::failure::Failure;
-use config::plan::Plan;
+use config::plan::LinkPlan;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes the files that `args` asks for, and returns their paths. A file that exists stays: someone may have edited it.
-pub fn write(args: &PlanArgs, plan: &Plan) -> Result<Vec<PathBuf>, Failure> {
+pub fn write(args: &PlanArgs, plan: &LinkPlan) -> Result<Vec<PathBuf>, Failure> {
     let texts = &plan.built.texts;
     let failed = |path: &Path, source| Failure::Write { path: path.into(), source, running: false };
     let mut wanted = Vec::new();
@@ -42,7 +42,7 @@ fn exists() -> io::Error {
 }
 
 /// Lines about the files, and about LSCC's key.
-pub fn summary(plan: &Plan, written: &[PathBuf]) -> String {
+pub fn summary(plan: &LinkPlan, written: &[PathBuf]) -> String {
     let mut text = String::new();
     for path in written {
         text += &format!("\nwritten: {}", path.display());
@@ -74,7 +74,7 @@ mod tests {
         let line = ["longspan", "plan", "--distance", "80km", "--rate", "100G", "--out"];
         let line = line.map(std::ffi::OsString::from).into_iter().chain([out.clone().into_os_string()]);
         let Command::Plan(args) = Cli::try_parse_from(line).unwrap().command else { panic!("no plan") };
-        let plan = Plan::new(&Request::new(Distance(80_000), BitRate::gigabits(100))).unwrap();
+        let plan = LinkPlan::new(&Request::new(Distance(80_000), BitRate::gigabits(100))).unwrap();
         let written = write(&args, &plan).unwrap();
         assert_eq!(written, ["gw-east.toml", "gw-west.toml"].map(|name| out.join(name)));
         for path in &written {

@@ -1,11 +1,11 @@
 //! A plan as JSON. Times are in nanoseconds, rates in bits per second.
 
-use config::plan::{Neighbour, Part, Plan, Step, Verdict};
+use config::plan::{LinkPlan, Neighbour, Part, Step, WatchdogVerdict};
 use serde_json::{Value, json};
 use units::BitRate;
 
 /// The plan, and its proof if there is one.
-pub fn plan(plan: &Plan, proof: Option<Value>) -> Value {
+pub fn plan(plan: &LinkPlan, proof: Option<Value>) -> Value {
     let request = &plan.built.request;
     let memory = plan.built.with_devices.memory().map(|sum| sum.total().0);
     let rows = plan.schemes.iter().map(|(scheme, row)| match row {
@@ -69,9 +69,9 @@ fn step(step: &Step) -> Value {
 
 fn neighbour(it: &Neighbour) -> Value {
     let (trips, drain) = match it.verdict {
-        Verdict::Calm => (false, None),
-        Verdict::Trips { drain } => (true, drain.map(BitRate::bits_per_second)),
-        Verdict::Unlimited => (true, None),
+        WatchdogVerdict::Calm => (false, None),
+        WatchdogVerdict::Trips { drain } => (true, drain.map(BitRate::bits_per_second)),
+        WatchdogVerdict::Unlimited => (true, None),
     };
     json!({
         "name": it.name,

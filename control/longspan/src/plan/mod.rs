@@ -8,7 +8,7 @@ mod prove;
 use crate::cli::plan::{PlanArgs, WatchdogArg};
 use crate::console;
 use crate::failure::Failure;
-use config::plan::{Plan, PlanError, Request};
+use config::plan::{LinkPlan, PlanError, Request};
 use std::path::PathBuf;
 use units::Bytes;
 
@@ -17,7 +17,7 @@ use units::Bytes;
 /// # Errors
 /// [`Failure::Usage`] if there is no such link, [`Failure::Write`], [`Failure::Unproved`], [`Failure::Print`].
 pub fn run(args: &PlanArgs) -> Result<(), Failure> {
-    let plan = Plan::new(&request(args)?).map_err(refusal)?;
+    let plan = LinkPlan::new(&request(args)?).map_err(refusal)?;
     let proved = match args.prove {
         true => Some(prove::prove(&plan).map_err(refusal)?),
         false => None,
@@ -35,7 +35,7 @@ pub fn run(args: &PlanArgs) -> Result<(), Failure> {
 }
 
 /// The text for standard output.
-fn shown(args: &PlanArgs, plan: &Plan, proved: Option<&prove::Proved>, written: &[PathBuf]) -> String {
+fn shown(args: &PlanArgs, plan: &LinkPlan, proved: Option<&prove::Proved>, written: &[PathBuf]) -> String {
     if args.prints_toml() {
         return plan.built.texts[0].1.clone();
     }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn with_standard_output_as_its_file_the_configuration_is_all_that_is_printed() {
         let args = args(&["--distance", "80km", "--toml", "-"]);
-        let plan = Plan::new(&request(&args).unwrap()).unwrap();
+        let plan = LinkPlan::new(&request(&args).unwrap()).unwrap();
         assert!(files::write(&args, &plan).unwrap().is_empty());
         assert_eq!(shown(&args, &plan, None, &[]), plan.built.texts[0].1);
     }

@@ -1,7 +1,7 @@
 //! A plan as a page of 100 columns.
 
 use config::cores::FRAMES_PER_SECOND;
-use config::plan::{Neighbour, Part, Pauses, Plan, Quantity, Step, Verdict};
+use config::plan::{LinkPlan, Neighbour, Part, Pauses, Quantity, Step, WatchdogVerdict};
 use core::fmt::Write;
 use telemetry::table::Table;
 use units::{Interval, PrioritySet};
@@ -12,7 +12,7 @@ const WIDTH: usize = 100;
 const NAME: usize = 14;
 
 /// The page. Writing to a string cannot fail, so no result is looked at.
-pub fn page(plan: &Plan) -> String {
+pub fn page(plan: &LinkPlan) -> String {
     let mut out = String::new();
     let request = &plan.built.request;
     let above = if request.lscc { " and LSCC" } else { "" };
@@ -95,7 +95,7 @@ fn write_pauses(out: &mut String, pauses: &Pauses) {
     let mut table = Table::new(5, [""; 5]);
     for neighbour in &pauses.neighbours {
         let (pause, port) = longest(pauses, neighbour);
-        let word = if neighbour.verdict == Verdict::Calm { "calm" } else { "CAN TRIP" };
+        let word = if neighbour.verdict == WatchdogVerdict::Calm { "calm" } else { "CAN TRIP" };
         let (name, detection) = (neighbour.name.clone(), neighbour.detection.to_string());
         table.row([name, detection, port.into(), pause.to_string(), word.into()]);
     }
@@ -108,14 +108,14 @@ fn write_pauses(out: &mut String, pauses: &Pauses) {
             None => writeln!(out, "{line}\n{source:>WIDTH$}"),
         };
         match neighbour.verdict {
-            Verdict::Calm => {}
-            Verdict::Trips { drain } => {
+            WatchdogVerdict::Calm => {}
+            WatchdogVerdict::Trips { drain } => {
                 let (pause, _) = longest(pauses, neighbour);
                 let drain =
                     drain.map(|drain| format!(", or with a drain of {drain} or more")).unwrap_or_default();
                 let _ = writeln!(out, "      calm with a detection time above {pause}{drain}");
             }
-            Verdict::Unlimited => {
+            WatchdogVerdict::Unlimited => {
                 let _ = writeln!(out, "      {}", without_limit(pauses.unlimited));
             }
         }
@@ -143,7 +143,7 @@ fn longest(pauses: &Pauses, neighbour: &Neighbour) -> (Interval, &'static str) {
     }
 }
 
-fn write_schemes(out: &mut String, plan: &Plan) {
+fn write_schemes(out: &mut String, plan: &LinkPlan) {
     out.push_str("The schemes on this link, without LSCC\n");
     let headings = ["scheme", "needs of the other end", "buffer of lh0", "control", "reaction"];
     let mut table = Table::new(2, headings);
@@ -170,13 +170,13 @@ fn write_schemes(out: &mut String, plan: &Plan) {
 }
 
 /// What an option has an effect on, where that is not the plan itself.
-pub fn note(plan: &Plan) -> Option<String> {
+pub fn note(plan: &LinkPlan) -> Option<String> {
     let config::plan::Request { slot, scheme, .. } = &plan.built.request;
     let slot = slot.filter(|_| !scheme.has_slots())?;
     Some(format!("--slot {slot} has an effect on this comparison only: {scheme} has no slots"))
 }
 
-fn write_hosts(out: &mut String, plan: &Plan) {
+fn write_hosts(out: &mut String, plan: &LinkPlan) {
     let hosts = &plan.hosts;
     write_part(out, &hosts.part);
     out.truncate(out.trim_end().len());
@@ -198,7 +198,7 @@ fn write_hosts(out: &mut String, plan: &Plan) {
 }
 
 /// The load of each core: what the link asks of the machine.
-fn write_cores(out: &mut String, plan: &Plan) {
+fn write_cores(out: &mut String, plan: &LinkPlan) {
     let _ =
         writeln!(out, "Cores, each for {} frames a second, keep up with", Quantity::Count(FRAMES_PER_SECOND));
     for load in plan.built.with_devices.cores() {
@@ -231,7 +231,7 @@ mod tests {
             (request.scheme, request.priorities) =
                 (scheme, priorities.map(Priority::from_low_bits).collect());
             request.watchdogs.push(("a neighbour in the hall".into(), Interval(400_000_001)));
-            (scheme, page(&Plan::new(&request).unwrap()))
+            (scheme, page(&LinkPlan::new(&request).unwrap()))
         })
     }
 
@@ -244,7 +244,7 @@ mod tests {
         pages().for_each(|(scheme, text)| long(&scheme, &text));
         let mut request = Request::new(Distance(80_000), BitRate::gigabits(100));
         request.lscc = true;
-        long(&"lscc", &page(&Plan::new(&request).unwrap()));
+        long(&"lscc", &page(&LinkPlan::new(&request).unwrap()));
     }
 
     #[test]
@@ -252,12 +252,12 @@ mod tests {
         let mut request = Request::new(Distance(80_000), BitRate::gigabits(100));
         request.priorities = [1, 3, 4].into_iter().map(Priority::from_low_bits).collect();
         request.scheme = "bifrostx".parse().unwrap();
-        let text = page(&Plan::new(&request).unwrap());
+        let text = page(&LinkPlan::new(&request).unwrap());
         let said = "priorities 1, 3, which wait while a higher one takes all that drains";
         assert_eq!((text.matches(said).count(), text.matches("CAN TRIP").count()), (3, 2), "{text}");
         assert!(text.contains("No ACK timeout is long enough for priorities 1, 3."), "{text}");
         request.scheme = "port-grants".parse().unwrap();
-        assert!(!page(&Plan::new(&request).unwrap()).contains("which wait"));
+        assert!(!page(&LinkPlan::new(&request).unwrap()).contains("which wait"));
     }
 
     #[test]
@@ -267,7 +267,7 @@ mod tests {
         request.watchdogs = ["leaf", "averyveryverylongneighbournamehere"]
             .map(|name| (name.into(), Interval::from_millis(3)))
             .into();
-        let plan = Plan::new(&request).unwrap();
+        let plan = LinkPlan::new(&request).unwrap();
         let text = page(&plan);
         let places = |word: &str| {
             let lines = text.lines().filter(|line| line.contains("  pause_lo") && !line.contains('='));
@@ -288,9 +288,9 @@ mod tests {
     fn a_slot_with_a_scheme_that_has_none_is_said_to_be_for_the_comparison_only() {
         let mut request = Request::new(Distance(80_000), BitRate::gigabits(100));
         request.slot = Some(Interval::from_micros(20));
-        assert_eq!(note(&Plan::new(&request).unwrap()), None);
+        assert_eq!(note(&LinkPlan::new(&request).unwrap()), None);
         request.scheme = Scheme::PFC;
-        let plan = Plan::new(&request).unwrap();
+        let plan = LinkPlan::new(&request).unwrap();
         let said = "--slot 20us has an effect on this comparison only: pfc has no slots";
         assert_eq!(note(&plan).as_deref(), Some(said));
         assert!(page(&plan).contains(&format!("  {said}\n")));
@@ -304,7 +304,7 @@ mod tests {
         let (before, rest) = docs.split_once(BEGIN).unwrap();
         let (_, after) = rest.split_once(END).unwrap();
         let request = Request::new(Distance(80_000), BitRate::gigabits(100));
-        let anew = format!("{before}{BEGIN}{}{END}{after}", page(&Plan::new(&request).unwrap()));
+        let anew = format!("{before}{BEGIN}{}{END}{after}", page(&LinkPlan::new(&request).unwrap()));
         if std::env::var_os("BLESS").is_some() {
             std::fs::write(DOCS, &anew).unwrap();
         }

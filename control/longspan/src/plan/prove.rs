@@ -1,6 +1,6 @@
 //! The proof of a plan: the worst cases in simulation.
 
-use config::plan::{Case, Plan, PlanError, Proof, Quantity, Run, RunEnd, Unreached};
+use config::plan::{Case, LinkPlan, PlanError, Proof, Quantity, Run, RunEnd, Unreached};
 use core::fmt::Write;
 use core::time::Duration;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub struct Proved {
 ///
 /// # Errors
 /// [`PlanError`] if the plan has no counterpart at a rate that can be simulated.
-pub fn prove(plan: &Plan) -> Result<Proved, PlanError> {
+pub fn prove(plan: &LinkPlan) -> Result<Proved, PlanError> {
     let begun = Instant::now();
     let proof = Proof::new(&plan.built)?;
     let mut runs = Vec::new();
@@ -222,7 +222,7 @@ mod tests {
     fn proved(scheme: Scheme) -> Proved {
         let distance = Request::distance_of(Interval::from_micros(5)).unwrap();
         let request = Request { scheme, ..Request::new(distance, BitRate::gigabits(100)) };
-        prove(&Plan::new(&request).unwrap()).unwrap()
+        prove(&LinkPlan::new(&request).unwrap()).unwrap()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Verdicts on the claims of papers.
 
 use super::plan::Planned;
-use super::summary::{ClaimSummary, EndingName, Figure, RunSummary, Spread, Verdict};
+use super::summary::{ClaimSummary, ClaimVerdict, EndingName, Figure, RunSummary, Spread};
 use config::scenario::{Better, Claim, Paper};
 use indexmap::IndexSet;
 
@@ -31,9 +31,9 @@ fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &Option<RunSu
     let flows = fewest_flows(claim, runs);
     let has_enough = flows.is_none_or(|flows| flows >= u64::from(least_flows(claim)));
     let (ours, verdict) = match ended_otherwise(claim, runs) {
-        Some(ending) => (None, Verdict::Unfinished(ending)),
+        Some(ending) => (None, ClaimVerdict::Unfinished(ending)),
         None if has_enough => over_seeds(claim, &measured(claim, runs)),
-        None => (None, Verdict::NotMeasured),
+        None => (None, ClaimVerdict::NotMeasured),
     };
     ClaimSummary {
         id: claim.id.clone(),
@@ -142,38 +142,38 @@ fn direction(claim: &Claim) -> Option<Better> {
 
 /// Our figure over the seeds, and the verdict on its median, if the seeds agree with that: more than half of them have
 /// it too, and all say alike whether there is such an effect. A seed without a figure agrees with nothing.
-fn over_seeds(claim: &Claim, seeds: &[Option<f64>]) -> (Option<Spread>, Verdict) {
+fn over_seeds(claim: &Claim, seeds: &[Option<f64>]) -> (Option<Spread>, ClaimVerdict) {
     let figures: Vec<f64> = seeds.iter().flatten().copied().collect();
-    let Some(ours) = Spread::of(figures.clone()) else { return (None, Verdict::NotMeasured) };
+    let Some(ours) = Spread::of(figures.clone()) else { return (None, ClaimVerdict::NotMeasured) };
     let verdict = verdict(claim, ours.median);
     let alike = figures.iter().filter(|figure| self::verdict(claim, **figure) == verdict).count();
     let all = match verdict {
-        Verdict::Contradicted => alike == figures.len(),
+        ClaimVerdict::Contradicted => alike == figures.len(),
         _ => figures.iter().all(|figure| shows_effect(claim, *figure)),
     };
     let agree = figures.len() == seeds.len() && 2 * alike > figures.len() && all;
-    (Some(ours), if agree { verdict } else { Verdict::Mixed })
+    (Some(ours), if agree { verdict } else { ClaimVerdict::Mixed })
 }
 
 /// Whether the figure of one seed shows the effect of the paper, if only roughly.
 fn shows_effect(claim: &Claim, ours: f64) -> bool {
-    verdict(claim, ours) != Verdict::Contradicted || is_the_papers(claim, ours, OF_ONE_SEED)
+    verdict(claim, ours) != ClaimVerdict::Contradicted || is_the_papers(claim, ours, OF_ONE_SEED)
 }
 
 /// The verdict on one figure.
-fn verdict(claim: &Claim, ours: f64) -> Verdict {
+fn verdict(claim: &Claim, ours: f64) -> ClaimVerdict {
     if is_the_papers(claim, ours, 1.0) {
-        return Verdict::Reproduced;
+        return ClaimVerdict::Reproduced;
     }
     let (low, high) = ends(claim.paper);
     // Negate the figures if less is better, so that more is better in any case.
     let (ours, best, worst) = match direction(claim) {
-        None => return Verdict::Contradicted,
+        None => return ClaimVerdict::Contradicted,
         Some(Better::Less) => (-ours, -low, -high),
         Some(Better::More) => (ours, high, low),
     };
     if ours > best {
-        return Verdict::Better;
+        return ClaimVerdict::Better;
     }
     let is_there = if claim.against.is_some() {
         ours > 0.0 && worst > 0.0
@@ -183,7 +183,7 @@ fn verdict(claim: &Claim, ours: f64) -> Verdict {
         // The figures are negated, so this allows up to twice the paper's.
         ours >= worst * WEAKER
     };
-    if is_there { Verdict::Weaker } else { Verdict::Contradicted }
+    if is_there { ClaimVerdict::Weaker } else { ClaimVerdict::Contradicted }
 }
 
 /// Whether our figure is in the paper's range, or equals its figure within the tolerance; with a range or tolerance
@@ -206,7 +206,7 @@ fn is_the_papers(claim: &Claim, ours: f64, times: f64) -> bool {
 mod tests {
     use super::*;
     use crate::simulate::summary::FlowCounts;
-    use Verdict::{Contradicted, Mixed, NotMeasured, Reproduced, Weaker};
+    use ClaimVerdict::{Contradicted, Mixed, NotMeasured, Reproduced, Weaker};
     use proptest::prelude::*;
 
     fn claim(against: bool, value: f64, better: Option<Better>) -> Claim {
@@ -257,7 +257,7 @@ mod tests {
         judge(core::slice::from_ref(claim), &planned, &runs).remove(0)
     }
 
-    fn verdict_on(claim: &Claim, ours: f64) -> Verdict {
+    fn verdict_on(claim: &Claim, ours: f64) -> ClaimVerdict {
         verdict(claim, ours)
     }
 
@@ -266,12 +266,12 @@ mod tests {
         let less = claim(true, -0.2, None);
         assert_eq!(
             [-0.5, -0.26, -0.2, -0.14, -0.1, 0.0, 0.1].map(|ours| verdict_on(&less, ours)),
-            [Verdict::Better, Reproduced, Reproduced, Reproduced, Weaker, Contradicted, Contradicted]
+            [ClaimVerdict::Better, Reproduced, Reproduced, Reproduced, Weaker, Contradicted, Contradicted]
         );
         let more = claim(true, 0.4367, None);
         assert_eq!(
             [0.9, 0.5, 0.1, -0.1].map(|ours| verdict_on(&more, ours)),
-            [Verdict::Better, Reproduced, Weaker, Contradicted]
+            [ClaimVerdict::Better, Reproduced, Weaker, Contradicted]
         );
     }
 
@@ -280,7 +280,7 @@ mod tests {
         let worse = claim(true, 0.05, Some(Better::Less));
         assert_eq!(
             [-0.1, 0.05, 0.5].map(|ours| verdict_on(&worse, ours)),
-            [Verdict::Better, Reproduced, Contradicted]
+            [ClaimVerdict::Better, Reproduced, Contradicted]
         );
     }
 
@@ -295,7 +295,7 @@ mod tests {
         let owned = Claim { paper: wide(0.05), ..claim(true, 0.0, Some(Better::Less)) };
         assert_eq!(
             [-0.01, 0.0, 0.01].map(|ours| verdict_on(&owned, ours)),
-            [Verdict::Better, Verdict::Better, Reproduced]
+            [ClaimVerdict::Better, ClaimVerdict::Better, Reproduced]
         );
     }
 
@@ -322,12 +322,12 @@ mod tests {
         let least = claim(false, 10.0, Some(Better::Less));
         assert_eq!(
             [1.0, 9.0, 12.0, 20.0, 21.0].map(|ours| verdict_on(&least, ours)),
-            [Verdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
+            [ClaimVerdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
         );
         let most = claim(false, 10.0, Some(Better::More));
         assert_eq!(
             [20.0, 9.0, 5.0, 4.9].map(|ours| verdict_on(&most, ours)),
-            [Verdict::Better, Reproduced, Weaker, Contradicted]
+            [ClaimVerdict::Better, Reproduced, Weaker, Contradicted]
         );
     }
 
@@ -336,12 +336,21 @@ mod tests {
         let less = range(true, -0.65, -0.3, None);
         assert_eq!(
             [-0.66, -0.65, -0.5, -0.3, -0.299, -0.01, 0.0, 0.4].map(|ours| verdict_on(&less, ours)),
-            [Verdict::Better, Reproduced, Reproduced, Reproduced, Weaker, Weaker, Contradicted, Contradicted]
+            [
+                ClaimVerdict::Better,
+                Reproduced,
+                Reproduced,
+                Reproduced,
+                Weaker,
+                Weaker,
+                Contradicted,
+                Contradicted
+            ]
         );
         let more = range(true, 0.1, 0.2, None);
         assert_eq!(
             [0.21, 0.2, 0.1, 0.09, -0.1].map(|ours| verdict_on(&more, ours)),
-            [Verdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
+            [ClaimVerdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
         );
     }
 
@@ -353,7 +362,7 @@ mod tests {
             [Contradicted, Reproduced, Reproduced, Reproduced, Contradicted]
         );
         let owned = range(true, -0.1, 0.1, Some(Better::Less));
-        assert_eq!([-0.11, 0.11].map(|ours| verdict_on(&owned, ours)), [Verdict::Better, Contradicted]);
+        assert_eq!([-0.11, 0.11].map(|ours| verdict_on(&owned, ours)), [ClaimVerdict::Better, Contradicted]);
     }
 
     #[test]
@@ -366,7 +375,7 @@ mod tests {
         let most = range(false, 10.0, 20.0, Some(Better::More));
         assert_eq!(
             [21.0, 20.0, 10.0, 5.0, 4.9].map(|ours| verdict_on(&most, ours)),
-            [Verdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
+            [ClaimVerdict::Better, Reproduced, Reproduced, Weaker, Contradicted]
         );
         let without = range(false, 10.0, 20.0, None);
         assert_eq!(
@@ -393,7 +402,7 @@ mod tests {
                 [vec![new(ending), old(EndingName::Finished)], vec![new(EndingName::Finished), old(ending)]]
             {
                 let claim = judged(&less, runs);
-                assert_eq!((claim.verdict, claim.ours), (Verdict::Unfinished(ending), None));
+                assert_eq!((claim.verdict, claim.ours), (ClaimVerdict::Unfinished(ending), None));
             }
         }
         let one_of_many = vec![
@@ -402,10 +411,10 @@ mod tests {
             run("new", 2, EndingName::Finished, 8.0),
             run("old", 2, EndingName::Limit, 10.0),
         ];
-        assert_eq!(judged(&less, one_of_many).verdict, Verdict::Unfinished(EndingName::Limit));
+        assert_eq!(judged(&less, one_of_many).verdict, ClaimVerdict::Unfinished(EndingName::Limit));
         let (never, _) = old(EndingName::Finished);
         let interrupted = judged(&less, vec![new(EndingName::Finished), (never, None)]);
-        assert_eq!(interrupted.verdict, Verdict::Unfinished(EndingName::Interrupted));
+        assert_eq!(interrupted.verdict, ClaimVerdict::Unfinished(EndingName::Interrupted));
     }
 
     #[test]
@@ -420,10 +429,10 @@ mod tests {
         let stands = Claim { metric: "run.deadlocked".into(), ..claim(false, 1.0, None) };
         let judged_after = |ending| judged(&stands, vec![run("new", 1, ending, 0.0)]).verdict;
         assert_eq!(judged_after(EndingName::Deadlock), Reproduced);
-        assert_eq!(judged_after(EndingName::Interrupted), Verdict::Unfinished(EndingName::Interrupted));
+        assert_eq!(judged_after(EndingName::Interrupted), ClaimVerdict::Unfinished(EndingName::Interrupted));
     }
     /// The verdict over seeds with these figures.
-    fn over(claim: &Claim, figures: &[f64]) -> Verdict {
+    fn over(claim: &Claim, figures: &[f64]) -> ClaimVerdict {
         over_seeds(claim, &figures.iter().copied().map(Some).collect::<Vec<_>>()).1
     }
 
@@ -452,7 +461,7 @@ mod tests {
         for (figures, expected) in [
             (&[-0.12, -0.1, -0.05][..], Weaker),
             (&[-0.12, -0.1, 0.01], Mixed),
-            (&[-0.9, -0.8, -0.7], Verdict::Better),
+            (&[-0.9, -0.8, -0.7], ClaimVerdict::Better),
             (&[-0.9, -0.8, 0.7], Mixed),
             (&[0.0, 0.1, 0.2], Contradicted),
             (&[-0.01, 0.1, 0.2], Mixed),

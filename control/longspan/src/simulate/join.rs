@@ -1,6 +1,6 @@
 //! The join of shards.
 
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::run::SUMMARY;
 use super::summary::{self, RunSummary};
 use crate::console;
@@ -15,7 +15,7 @@ const NAMED_MAX: usize = 20;
 ///
 /// # Errors
 /// [`Failure::Missing`] if there are runs without results. They are named on standard error.
-pub fn join(plan: &Plan, directory: &Path) -> Result<Vec<Option<RunSummary>>, Failure> {
+pub fn join(plan: &RunPlan, directory: &Path) -> Result<Vec<Option<RunSummary>>, Failure> {
     let mut missing = Vec::new();
     let mut runs = Vec::new();
     for planned in &plan.runs {

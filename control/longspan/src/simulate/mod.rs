@@ -19,7 +19,7 @@ use crate::cli::simulate::SimulateArgs;
 use crate::console;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use plan::Plan;
+use plan::RunPlan;
 use progress::Board;
 use run::SUMMARY;
 use std::fs;
@@ -35,7 +35,7 @@ use units::human::count_of;
 /// done first.
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::or_termination_heard()?;
-    let plan = Plan::new(args)?;
+    let plan = RunPlan::new(args)?;
     plan.warnings.iter().for_each(console::complain);
     let done = if args.join { join::join(&plan, &args.out)? } else { simulated(&plan, args, &interrupt)? };
     let planned = done.len();
@@ -62,7 +62,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
 
 /// Runs what has no results yet. A run that an interrupt prevented has none.
 fn simulated(
-    plan: &Plan,
+    plan: &RunPlan,
     args: &SimulateArgs,
     interrupt: &Interrupt,
 ) -> Result<Vec<Option<RunSummary>>, Failure> {
@@ -76,7 +76,7 @@ fn simulated(
 }
 
 /// The results of one run: those of an earlier command if they still apply, or those of a new run.
-fn one(plan: &Plan, index: usize, args: &SimulateArgs, board: &Board<'_>) -> Result<RunSummary, Failure> {
+fn one(plan: &RunPlan, index: usize, args: &SimulateArgs, board: &Board<'_>) -> Result<RunSummary, Failure> {
     let planned = &plan.runs[index];
     let directory = args.out.join(&planned.name);
     let earlier = summary::read(&directory.join(SUMMARY), planned).ok();

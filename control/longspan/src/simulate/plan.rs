@@ -30,7 +30,7 @@ pub struct Planned {
 }
 
 /// All runs of a scenario, or those of a shard.
-pub struct Plan {
+pub struct RunPlan {
     /// The scenario.
     pub file: ScenarioFile,
     /// The title in the first run.
@@ -41,7 +41,7 @@ pub struct Plan {
     pub warnings: Vec<Problem>,
 }
 
-impl Plan {
+impl RunPlan {
     /// Reads the scenario and builds each run once, so that errors are found before anything runs.
     ///
     /// # Errors

@@ -198,7 +198,7 @@ pub struct ClaimSummary {
     /// Our figure over all seeds; `None` if it was not measured.
     pub ours: Option<Spread>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
 }
 
 fn better<S: Serializer>(better: &Option<Better>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -245,7 +245,7 @@ impl Spread {
 
 /// The verdict on a claim; `docs/simulate.md` has the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// Our figure is the paper's: within the tolerance, or in its range.
     Reproduced,
     /// Our figure is better.
@@ -262,13 +262,13 @@ pub enum Verdict {
     Unfinished(EndingName),
 }
 
-impl Serialize for Verdict {
+impl Serialize for ClaimVerdict {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }
 }
 
-impl Verdict {
+impl ClaimVerdict {
     /// The name in files.
     pub fn name(self) -> &'static str {
         match self {

@@ -2,7 +2,7 @@
 
 use super::grid::{Cell, Columns, Grid, Tone};
 use telemetry::explain::{CNPS, CNPS_MISSING};
-use telemetry::health::{ClassHealth, Finding, Health, Verdict};
+use telemetry::health::{ClassHealth, Finding, Health, HealthVerdict};
 use telemetry::{Period, PortPeriod, PriorityPeriod, WorkerReport};
 
 /// A view.
@@ -333,7 +333,7 @@ fn cores(period: &Period<'_>, only: Option<&str>) -> Grid {
 struct Judged {
     port: Option<String>,
     priority: Option<u8>,
-    verdict: Verdict,
+    verdict: HealthVerdict,
     finding: Option<Finding>,
 }
 
@@ -379,10 +379,10 @@ fn of_class(class: ClassHealth) -> Vec<Judged> {
 }
 
 /// The tone of a verdict.
-pub fn tone(verdict: Verdict) -> Tone {
+pub fn tone(verdict: HealthVerdict) -> Tone {
     match verdict {
-        Verdict::Healthy => Tone::Good,
-        Verdict::Watch => Tone::Warn,
-        Verdict::Unhealthy => Tone::Bad,
+        HealthVerdict::Healthy => Tone::Good,
+        HealthVerdict::Watch => Tone::Warn,
+        HealthVerdict::Unhealthy => Tone::Bad,
     }
 }

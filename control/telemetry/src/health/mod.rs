@@ -8,7 +8,7 @@ mod verdict;
 pub use class::Class;
 pub use page::render;
 pub use rules::{RULES, Rule};
-pub use verdict::{ClassHealth, Finding, Health, Verdict};
+pub use verdict::{ClassHealth, Finding, Health, HealthVerdict};
 
 use crate::period::{Period, PortPeriod};
 
@@ -27,7 +27,7 @@ impl Health {
             gateway: period.now.gateway.clone(),
             over_ns: period.elapsed_ns,
             since_start: period.is_since_start(),
-            verdict: verdicts.max().unwrap_or(Verdict::Healthy),
+            verdict: verdicts.max().unwrap_or(HealthVerdict::Healthy),
             findings,
             classes,
         }
@@ -39,7 +39,7 @@ fn no_lossless_class(port: Option<&str>) -> Finding {
     let of = port.map_or_else(|| "the gateway".to_owned(), |name| format!("port {name}"));
     Finding {
         rule: NO_LOSSLESS_CLASS.into(),
-        verdict: Verdict::Watch,
+        verdict: HealthVerdict::Watch,
         found: format!("No priority of {of} is lossless."),
         next: "If RoCE is to pass here, give its ports [[port.lossless]] (docs/configuration.md).".into(),
     }
@@ -58,7 +58,7 @@ fn judge(class: Class<'_>) -> ClassHealth {
     ClassHealth {
         port: class.port.name().into(),
         priority: priority.now.priority,
-        verdict: findings.iter().map(|it| it.verdict).max().unwrap_or(Verdict::Healthy),
+        verdict: findings.iter().map(|it| it.verdict).max().unwrap_or(HealthVerdict::Healthy),
         in_bytes: priority.count(|it| it.ingress.received.bytes.0),
         out_bytes: priority.count(|it| it.egress.transmitted.bytes.0),
         occupancy_bytes: priority.now.ingress.occupancy_bytes,

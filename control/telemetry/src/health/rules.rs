@@ -4,7 +4,7 @@
 //! verdict. `tests/health.rs` makes each rule true and keeps it silent.
 
 use super::class::Class;
-use super::verdict::{Finding, Verdict};
+use super::verdict::{Finding, HealthVerdict};
 use crate::explain::CNPS_MISSING;
 use crate::neighbours::NeighbourReport;
 use switch::PauseCause;
@@ -16,7 +16,7 @@ pub struct Rule {
     /// Its name; stable.
     pub name: &'static str,
     /// The verdict on a class for which it holds.
-    pub verdict: Verdict,
+    pub verdict: HealthVerdict,
     /// The condition, as a sentence.
     pub holds_if: &'static str,
     /// Its finding; `None` unless it holds.
@@ -59,7 +59,7 @@ macro_rules! rules {
         /// All rules, in the order in which they are told.
         pub static RULES: &[Rule] = &[$(Rule {
             name: stringify!($name),
-            verdict: Verdict::$verdict,
+            verdict: HealthVerdict::$verdict,
             holds_if: $holds_if.trim_ascii(),
             finds: $name,
             next: $next,

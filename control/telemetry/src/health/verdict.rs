@@ -6,7 +6,7 @@ use serde::Serialize;
 /// How bad a finding is, and so a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum HealthVerdict {
     /// No rule holds.
     Healthy,
     /// Nothing is lost, and someone should look at it.
@@ -15,7 +15,7 @@ pub enum Verdict {
     Unhealthy,
 }
 
-impl Verdict {
+impl HealthVerdict {
     /// Its stable name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ pub struct Health {
     /// Whether this is the time since its start.
     pub since_start: bool,
     /// The worst of the classes and of the findings.
-    pub verdict: Verdict,
+    pub verdict: HealthVerdict,
     /// The findings about no class in particular.
     pub findings: Vec<Finding>,
     /// The lossless priorities of its ports.
@@ -51,7 +51,7 @@ pub struct ClassHealth {
     /// The priority.
     pub priority: u8,
     /// The worst of the findings.
-    pub verdict: Verdict,
+    pub verdict: HealthVerdict,
     /// Bytes that came in over the time.
     pub in_bytes: u64,
     /// Bytes that went out.
@@ -78,7 +78,7 @@ pub struct Finding {
     /// [`Rule::name`](super::Rule::name), or [`NO_LOSSLESS_CLASS`](super::NO_LOSSLESS_CLASS).
     pub rule: Name,
     /// [`Rule::verdict`](super::Rule::verdict).
-    pub verdict: Verdict,
+    pub verdict: HealthVerdict,
     /// The observation in words, with figures.
     pub found: String,
     /// Advice on the next step.

@@ -1,6 +1,6 @@
 //! A small scenario, and two players with a wire between them.
 
-use crate::{Plan, Player, PlayerSettings};
+use crate::{HostPlan, Player, PlayerSettings};
 use config::scenario::{Scenario, ScenarioFile};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Interval, Nanos};
@@ -50,7 +50,7 @@ impl Bench {
     pub fn planned_apart(scenarios: [&Scenario; 2], names: [&str; 2], pfc_delay: Interval) -> Self {
         let begin = Nanos(1_000_000);
         let players = [0, 1].map(|number| {
-            let plan = Plan::new(scenarios[number], &[names[number].to_owned()]).unwrap();
+            let plan = HostPlan::new(scenarios[number], &[names[number].to_owned()]).unwrap();
             let settings = PlayerSettings { stations: plan.stations, router: None, pfc_delay };
             Player::new(&plan.parts[0], settings, begin)
         });

@@ -8,7 +8,7 @@
 //! | the MAC of a host | 02:00 and its address |
 //! | the MAC of a port of a switch | 02:01, two bytes of the node's number, two of the port's |
 
-use super::plan::{Plan, PlanError, Role};
+use super::plan::{NetworkPlan, PlanError, Role};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 use wire::ethernet::MacAddress;
@@ -31,7 +31,7 @@ pub(super) struct Addresses {
 }
 
 /// Assigns each host its address.
-pub(super) fn assign(plan: &Plan, sites: &[usize]) -> Result<Addresses, PlanError> {
+pub(super) fn assign(plan: &NetworkPlan, sites: &[usize]) -> Result<Addresses, PlanError> {
     // Every host has one link.
     let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for [one, other] in plan.links.iter().map(|link| link.between) {

@@ -1,14 +1,14 @@
 //! The step from a plan to a network.
 
 use super::nodes::{Node, Port, Topology, TopologyLink};
-use super::plan::{Plan, PlanError, Role};
+use super::plan::{NetworkPlan, PlanError, Role};
 use super::{address, routes};
 use crate::network::{LinkEnd, NodeId};
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use units::{PortId, PortSet};
 
-impl Plan {
+impl NetworkPlan {
     /// Checks the plan, and assigns addresses and routes to its nodes.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Plan {
 
     fn check_nodes(&self) -> Result<(), PlanError> {
         let count = self.nodes.len();
-        if count > Plan::MOST_NODES {
+        if count > NetworkPlan::MOST_NODES {
             return Err(PlanError::Nodes { count });
         }
         let hosts = self.nodes.iter().filter(|node| node.role == Role::Host).count();

@@ -1,7 +1,7 @@
 //! Plans of named nodes and links, and the networks with addresses and routes that follow from them.
 //!
-//! A [`Plan`] is drawn by hand or by a template ([`Incast`], [`Dumbbell`], [`LeafSpine`],
-//! [`FatTree`], [`TwoDataCenters`]). [`Plan::finish`] rejects impossible plans, and returns a [`Topology`]:
+//! A [`NetworkPlan`] is drawn by hand or by a template ([`Incast`], [`Dumbbell`], [`LeafSpine`],
+//! [`FatTree`], [`TwoDataCenters`]). [`NetworkPlan::finish`] rejects impossible plans, and returns a [`Topology`]:
 //! ports in the order of links, readable addresses, and the shortest paths with all their equal-cost next
 //! hops.
 
@@ -14,7 +14,7 @@ mod template;
 
 pub use address::{IPV6_BITS, ipv6_of};
 pub use nodes::{Node, Port, RouteEntry, Topology, TopologyLink};
-pub use plan::{LinkSettings, Plan, PlanError, PlannedLink, PlannedNode, PlannedRoute, Role};
+pub use plan::{LinkSettings, NetworkPlan, PlanError, PlannedLink, PlannedNode, PlannedRoute, Role};
 pub use template::{DataCenter, Dumbbell, FatTree, Incast, LeafSpine, TwoDataCenters};
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ impl LinkSettings {
 /// A link of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedLink {
-    /// Its nodes: indices into [`Plan::nodes`].
+    /// Its nodes: indices into [`NetworkPlan::nodes`].
     pub between: [usize; 2],
     /// Its properties.
     pub settings: LinkSettings,
@@ -69,7 +69,7 @@ pub struct PlannedRoute {
 
 /// Nodes and links, not checked yet.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+pub struct NetworkPlan {
     /// The nodes.
     pub nodes: Vec<PlannedNode>,
     /// The links; ports are numbered in their order.
@@ -100,7 +100,7 @@ pub enum PlanError {
         valid: &'static str,
     },
     /// Too many nodes.
-    #[error("{count} nodes are too many; expected up to {}", Plan::MOST_NODES)]
+    #[error("{count} nodes are too many; expected up to {}", NetworkPlan::MOST_NODES)]
     Nodes {
         /// Nodes in the plan.
         count: usize,
@@ -205,7 +205,7 @@ fn hosts(count: usize) -> &'static str {
     if count == 0 { "no hosts" } else { "one host" }
 }
 
-impl Plan {
+impl NetworkPlan {
     /// The most nodes of a plan, which the address plan has room for.
     pub const MOST_NODES: usize = 20_000;
 

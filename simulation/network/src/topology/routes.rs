@@ -2,13 +2,13 @@
 
 use super::address::Rack;
 use super::nodes::{Node, RouteEntry, TopologyLink, best};
-use super::plan::{Plan, PlanError, Role};
+use super::plan::{NetworkPlan, PlanError, Role};
 use core::net::Ipv4Addr;
 use std::collections::{BTreeSet, VecDeque};
 use units::PortId;
 
 struct Net<'a> {
-    plan: &'a Plan,
+    plan: &'a NetworkPlan,
     nodes: &'a [Node],
     links: &'a [TopologyLink],
     racks: &'a [Rack],
@@ -16,7 +16,7 @@ struct Net<'a> {
 
 /// The routes of each node to each rack that is not behind it, over the fewest links.
 pub(super) fn routes(
-    plan: &Plan,
+    plan: &NetworkPlan,
     nodes: &[Node],
     links: &[TopologyLink],
     racks: &[Rack],

@@ -1,6 +1,6 @@
 //! Templates of common networks.
 
-use super::plan::{LinkSettings, Plan, PlanError, Role};
+use super::plan::{LinkSettings, NetworkPlan, PlanError, Role};
 
 /// Senders and receivers on one switch: hosts `h0`, `h1`... and `r0`..., and `sw0`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,14 +109,20 @@ fn count(
 
 const OF_A_SWITCH: (usize, usize, &str) = (1, 64, "1 to 64, the ports of a switch");
 
-fn hosts(plan: &mut Plan, prefix: &str, range: core::ops::Range<usize>, switch: usize, link: LinkSettings) {
+fn hosts(
+    plan: &mut NetworkPlan,
+    prefix: &str,
+    range: core::ops::Range<usize>,
+    switch: usize,
+    link: LinkSettings,
+) {
     for number in range {
         let host = plan.add(format!("{prefix}{number}"), Role::Host);
         plan.join(host, switch, link);
     }
 }
 
-fn switches(plan: &mut Plan, prefix: &str, count: usize) -> Vec<usize> {
+fn switches(plan: &mut NetworkPlan, prefix: &str, count: usize) -> Vec<usize> {
     (0..count).map(|number| plan.add(format!("{prefix}{number}"), Role::Switch)).collect()
 }
 
@@ -125,10 +131,10 @@ impl Incast {
     ///
     /// # Errors
     /// [`PlanError::Count`] if a count is out of range.
-    pub fn plan(&self) -> Result<Plan, PlanError> {
+    pub fn plan(&self) -> Result<NetworkPlan, PlanError> {
         count("senders", "senders", self.senders, OF_A_SWITCH)?;
         count("receivers", "receivers", self.receivers, OF_A_SWITCH)?;
-        let mut plan = Plan::default();
+        let mut plan = NetworkPlan::default();
         let switch = plan.add("sw0", Role::Switch);
         hosts(&mut plan, "h", 0..self.senders, switch, self.link);
         hosts(&mut plan, "r", 0..self.receivers, switch, self.receiver_link);
@@ -141,10 +147,10 @@ impl Dumbbell {
     ///
     /// # Errors
     /// [`PlanError::Count`] if a count is out of range.
-    pub fn plan(&self) -> Result<Plan, PlanError> {
+    pub fn plan(&self) -> Result<NetworkPlan, PlanError> {
         count("left", "hosts on the left", self.left, OF_A_SWITCH)?;
         count("right", "hosts on the right", self.right, OF_A_SWITCH)?;
-        let mut plan = Plan::default();
+        let mut plan = NetworkPlan::default();
         let left = plan.add("sw-left", Role::Switch);
         let right = plan.add("sw-right", Role::Switch);
         hosts(&mut plan, "left", 0..self.left, left, self.link);
@@ -159,14 +165,14 @@ impl LeafSpine {
     ///
     /// # Errors
     /// [`PlanError::Count`] if a count is out of range.
-    pub fn plan(&self) -> Result<Plan, PlanError> {
-        let mut plan = Plan::default();
+    pub fn plan(&self) -> Result<NetworkPlan, PlanError> {
+        let mut plan = NetworkPlan::default();
         self.draw(&mut plan, "")?;
         Ok(plan)
     }
 
     /// Adds the nodes and links with `prefix` before each name; returns the spines.
-    fn draw(&self, plan: &mut Plan, prefix: &str) -> Result<Vec<usize>, PlanError> {
+    fn draw(&self, plan: &mut NetworkPlan, prefix: &str) -> Result<Vec<usize>, PlanError> {
         count("leaves", "leaves", self.leaves, OF_A_SWITCH)?;
         count("spines", "spines", self.spines, OF_A_SWITCH)?;
         count("hosts", "hosts on a leaf", self.hosts, OF_A_SWITCH)?;
@@ -188,14 +194,14 @@ impl FatTree {
     ///
     /// # Errors
     /// [`PlanError::Count`] if a count is out of range.
-    pub fn plan(&self) -> Result<Plan, PlanError> {
-        let mut plan = Plan::default();
+    pub fn plan(&self) -> Result<NetworkPlan, PlanError> {
+        let mut plan = NetworkPlan::default();
         self.draw(&mut plan, "")?;
         Ok(plan)
     }
 
     /// Adds the nodes and links with `prefix` before each name; returns the core switches.
-    fn draw(&self, plan: &mut Plan, prefix: &str) -> Result<Vec<usize>, PlanError> {
+    fn draw(&self, plan: &mut NetworkPlan, prefix: &str) -> Result<Vec<usize>, PlanError> {
         const VALID: &str = "an even number from 2 to 22";
         count("k", "ports of a switch", self.k, (2, 22, VALID))?;
         if !self.k.is_multiple_of(2) {
@@ -229,9 +235,9 @@ impl TwoDataCenters {
     ///
     /// # Errors
     /// [`PlanError::Count`] if a count is out of range.
-    pub fn plan(&self) -> Result<Plan, PlanError> {
+    pub fn plan(&self) -> Result<NetworkPlan, PlanError> {
         count("count", "long links", self.long_links, (1, 32, "1 to 32"))?;
-        let mut plan = Plan::default();
+        let mut plan = NetworkPlan::default();
         let mut gateways = [0; 2];
         for ((site, name), gateway) in self.sites.iter().zip(["east", "west"]).zip(&mut gateways) {
             *gateway = plan.add(format!("gw-{name}"), Role::Switch);
@@ -248,7 +254,7 @@ impl TwoDataCenters {
 
     /// Adds the relays of one long link, each as far from its gateway as the switches of the data center are; returns
     /// them.
-    fn draw_relays(&self, plan: &mut Plan, number: usize, gateways: [usize; 2]) -> [usize; 2] {
+    fn draw_relays(&self, plan: &mut NetworkPlan, number: usize, gateways: [usize; 2]) -> [usize; 2] {
         let suffix = if self.long_links > 1 { number.to_string() } else { String::new() };
         let short = LinkSettings { rate: self.long_link.rate, long: false, ..self.gateway_link };
         [("east", gateways[0]), ("west", gateways[1])].map(|(site, gateway)| {
@@ -262,7 +268,7 @@ impl TwoDataCenters {
 
 impl DataCenter {
     /// Adds the nodes and links with `prefix` before each name; returns the switches to join to the gateway.
-    fn draw(&self, plan: &mut Plan, prefix: &str, gateway: usize) -> Result<Vec<usize>, PlanError> {
+    fn draw(&self, plan: &mut NetworkPlan, prefix: &str, gateway: usize) -> Result<Vec<usize>, PlanError> {
         match self {
             Self::Hosts { hosts: many, link } => {
                 count("hosts", "hosts on a gateway", *many, OF_A_SWITCH)?;

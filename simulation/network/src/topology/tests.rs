@@ -136,7 +136,7 @@ fn parallel_links_are_told_apart_and_share_the_flows() {
 #[test]
 fn routes_that_are_given_go_before_the_shortest_ones() {
     let mut plan = leaf_spine().plan().unwrap();
-    let find = |plan: &Plan, name: &str| plan.nodes.iter().position(|node| node.name == name).unwrap();
+    let find = |plan: &NetworkPlan, name: &str| plan.nodes.iter().position(|node| node.name == name).unwrap();
     let [leaf, spine, host, rack] = ["leaf0", "spine1", "h4", "leaf2"].map(|name| find(&plan, name));
     plan.routes.push(PlannedRoute { node: leaf, to: host, via: vec![spine] });
     plan.routes.push(PlannedRoute { node: leaf, to: rack, via: vec![spine] });
@@ -152,7 +152,8 @@ fn routes_that_are_given_go_before_the_shortest_ones() {
 fn routes_that_lead_round_or_nowhere_are_refused() {
     let with = |routes: &[(&str, &str, &str)]| {
         let mut plan = leaf_spine().plan().unwrap();
-        let find = |plan: &Plan, name: &str| plan.nodes.iter().position(|node| node.name == name).unwrap();
+        let find =
+            |plan: &NetworkPlan, name: &str| plan.nodes.iter().position(|node| node.name == name).unwrap();
         for (node, to, via) in routes {
             let [node, to, via] = [node, to, via].map(|name| find(&plan, name));
             plan.routes.push(PlannedRoute { node, to, via: vec![via] });
@@ -169,7 +170,7 @@ fn routes_that_lead_round_or_nowhere_are_refused() {
 
 #[test]
 fn what_is_no_network_is_refused() {
-    let mut alone = Plan::default();
+    let mut alone = NetworkPlan::default();
     let host = alone.add("h0", Role::Host);
     let switch = alone.add("s0", Role::Switch);
     alone.join(host, switch, settings());
@@ -199,7 +200,7 @@ fn what_is_no_network_is_refused() {
 
 #[test]
 fn two_hosts_can_be_joined_without_a_switch() {
-    let mut plan = Plan::default();
+    let mut plan = NetworkPlan::default();
     let (one, other) = (plan.add("a", Role::Host), plan.add("b", Role::Host));
     plan.join(one, other, settings());
     let topology = plan.finish().unwrap();
@@ -210,7 +211,7 @@ fn two_hosts_can_be_joined_without_a_switch() {
 #[test]
 fn hosts_forward_nothing() {
     // Only a host could join the two switches, but it has one port, so there is no path.
-    let mut plan = Plan::default();
+    let mut plan = NetworkPlan::default();
     let [one, other] = ["s0", "s1"].map(|name| plan.add(name, Role::Switch));
     for (name, switch) in [("h0", one), ("h1", other)] {
         let host = plan.add(name, Role::Host);
@@ -227,7 +228,7 @@ proptest! {
         links in prop::collection::vec((0_usize..12, 0_usize..12), 0..24),
         seats in prop::collection::vec(0_usize..12, 20),
     ) {
-        let mut plan = Plan::default();
+        let mut plan = NetworkPlan::default();
         for number in 0..switches {
             plan.add(format!("s{number}"), Role::Switch);
         }

@@ -7,7 +7,7 @@ use units::Interval;
 use crate::keys::long_haul::{SPANS, UP_TO_LONGEST};
 use crate::place::At;
 use crate::table::table;
-use crate::value::{SizeWish, VirtualIncomingWord};
+use crate::value::{SizeChoice, VirtualIncomingWord};
 
 table! {
     /// Bifrost toward the upstream of a port.
@@ -15,7 +15,7 @@ table! {
         /// T: the slot, at most the round trip, and with `holdover` at most what a pause frame can ask for. More than half a round trip, or less than the longest frame, is a warning
         slot: At<Interval>, within(SPANS), default(Interval::from_micros(10));
         /// H: the buffer of the port, in wire bytes. Less than the sum below is an error
-        buffer: At<SizeWish>, auto("`\"auto\"`: the sum and one slot more; with [LSCC](#portlscc) also `reference`");
+        buffer: At<SizeChoice>, auto("`\"auto\"`: the sum and one slot more; with [LSCC](#portlscc) also `reference`");
         /// k: for how many leaked frames the buffer provides. The paper deducts an excess every k slots; here every slot deducts it
         check_every: At<NonZeroU32>, default(NonZeroU32::MIN);
         /// F: `"history"` keeps the grants of the last round trip, `"counter"` is the paper's

@@ -17,7 +17,7 @@ use crate::place::Place;
 use crate::problem::ProblemKind;
 use crate::round_trip::{self, peer_goes_on};
 use crate::table::{Table, at, or};
-use crate::value::{SizeWish, VirtualIncomingWord};
+use crate::value::{SizeChoice, VirtualIncomingWord};
 use keys::BifrostDecl;
 
 /// The table of a port that speaks Bifrost, or an empty one.
@@ -56,9 +56,9 @@ pub(super) fn build(
     if decl.holdover.is_none() && decl.lateness.is_some() {
         hold_over_lateness(&mut bifrost, port.rate);
     }
-    bifrost.buffer = match decl.buffer.as_ref().map(|wish| wish.value) {
-        Some(SizeWish::Given(Bytes(size))) => WireBytes(size),
-        Some(SizeWish::Auto) | None => {
+    bifrost.buffer = match decl.buffer.as_ref().map(|choice| choice.value) {
+        Some(SizeChoice::Given(Bytes(size))) => WireBytes(size),
+        Some(SizeChoice::Auto) | None => {
             let least = bifrost.buffer_terms(port.rate, port.max_frame).total();
             // The least would be enough. The paper's own deployments have a third slot (section IV-C.2).
             least + WireBytes(port.rate.bytes_in(slot))
@@ -75,7 +75,7 @@ pub(super) fn in_force(bifrost: &Bifrost) -> BifrostDecl {
     };
     BifrostDecl {
         slot: at(bifrost.slot),
-        buffer: at(SizeWish::Given(Bytes(bifrost.buffer.0))),
+        buffer: at(SizeChoice::Given(Bytes(bifrost.buffer.0))),
         check_every: at(bifrost.check_every),
         virtual_incoming: at(word),
         jitter,

@@ -16,7 +16,7 @@ use crate::place::Place;
 use crate::problem::ProblemKind;
 use crate::round_trip;
 use crate::table::{Table, at};
-use crate::value::SizeWish;
+use crate::value::SizeChoice;
 use keys::CbfcDecl;
 
 /// The table of a port that speaks credits, or an empty one.
@@ -39,9 +39,9 @@ pub(super) fn build(
     let mut cbfc = Cbfc { buffer: WireBytes(0), interval: decl.interval(), counter: decl.counter() };
     let stated = decl.round_trip.as_ref().map(|it| it.value);
     let fills = |round_trip| cbfc.for_line_rate(port.rate, round_trip, port.max_frame);
-    let given = decl.buffer.as_ref().and_then(|wish| match wish.value {
-        SizeWish::Given(Bytes(size)) => Some((WireBytes(size), &wish.place)),
-        SizeWish::Auto => None,
+    let given = decl.buffer.as_ref().and_then(|choice| match choice.value {
+        SizeChoice::Given(Bytes(size)) => Some((WireBytes(size), &choice.place)),
+        SizeChoice::Auto => None,
     });
     cbfc.buffer = match given {
         Some((buffer, place)) => {
@@ -61,7 +61,7 @@ pub(super) fn build(
 /// The keys from which [`build`] builds the same credits.
 pub(super) fn in_force(cbfc: &Cbfc) -> CbfcDecl {
     CbfcDecl {
-        buffer: at(SizeWish::Given(Bytes(cbfc.buffer.0))),
+        buffer: at(SizeChoice::Given(Bytes(cbfc.buffer.0))),
         interval: at(cbfc.interval),
         counter: at(cbfc.counter),
         round_trip: None,

@@ -2,7 +2,7 @@
 
 use super::{page, write};
 use crate::simulate::summary::{
-    ClaimSummary, EndingName, Figure, FlowCounts, RunSummary, Spread, Summary, Verdict,
+    ClaimSummary, ClaimVerdict, EndingName, Figure, FlowCounts, RunSummary, Spread, Summary,
 };
 use config::scenario::{Better, Paper};
 use std::fmt::Write as _;
@@ -33,7 +33,7 @@ fn claim(
     metric: &str,
     paper: Paper,
     ours: Option<f64>,
-    verdict: Verdict,
+    verdict: ClaimVerdict,
 ) -> ClaimSummary {
     let spread = |median| Spread { median, min: median - 0.01, max: median + 0.01 };
     ClaimSummary {
@@ -82,9 +82,9 @@ fn made_up() -> (TempDir, Summary) {
     let range = ("fct.all.p99_ns", Paper::Range { low: -0.7, high: -0.5 });
     let queue = ("queue.east.lh.max_bytes", Paper::Figure { value: 9.7e6, tolerance: 0.0 });
     let claims = vec![
-        claim("sooner", "Bifrost is sooner", sooner.0, sooner.1, Some(-0.66), Verdict::Better),
-        claim("queue", "", queue.0, queue.1, None, Verdict::NotMeasured),
-        claim("range", "", range.0, range.1, Some(-0.66), Verdict::Reproduced),
+        claim("sooner", "Bifrost is sooner", sooner.0, sooner.1, Some(-0.66), ClaimVerdict::Better),
+        claim("queue", "", queue.0, queue.1, None, ClaimVerdict::NotMeasured),
+        claim("range", "", range.0, range.1, Some(-0.66), ClaimVerdict::Reproduced),
     ];
     (directory, summary(Some("Made up & <script>"), true, runs, claims))
 }

@@ -12,7 +12,7 @@ mod recorder;
 mod rows;
 mod series;
 
-use super::plan::{Plan, Planned};
+use super::plan::{Planned, RunPlan};
 use super::progress::Board;
 use super::summary::{EndingName, FlowCounts, Metrics, RunFile, RunSummary, write};
 use crate::cli::simulate::SimulateArgs;
@@ -43,7 +43,7 @@ pub const FLOWS: &str = "fct.csv";
 /// # Errors
 /// [`Failure::Running`], [`Failure::InTheWay`], [`Failure::Resume`], [`Failure::Write`], [`Failure::Run`]. A violated invariant is not an error here; it is in the summary.
 pub fn run(
-    plan: &Plan,
+    plan: &RunPlan,
     index: usize,
     args: &SimulateArgs,
     directory: &Path,

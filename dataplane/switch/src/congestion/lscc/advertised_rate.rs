@@ -89,7 +89,7 @@ enum Refusal {
 }
 
 /// The judgement of a message that the peer has sent at some time.
-enum Verdict {
+enum Freshness {
     Accepted,
     Unconfirmed,
     Stale,
@@ -181,37 +181,37 @@ impl AdvertisedRate {
     fn hear(&mut self, now: Nanos, new: Advertised, is_answer: bool) -> Response {
         let open = self.challenge.as_mut().filter(|_| is_answer).map(|challenge| &mut challenge.open);
         let verdict = match open.map(core::mem::take) {
-            Some(true) => Verdict::Accepted,
+            Some(true) => Freshness::Accepted,
             // The challenge was answered before.
             _ => self.judge(now, &new),
         };
         let counters = &mut self.counters;
         match verdict {
-            Verdict::Accepted => {
+            Freshness::Accepted => {
                 counters.accepted += 1;
                 self.last = Some(new);
                 return Response::Nothing;
             }
-            Verdict::Unconfirmed => counters.unconfirmed += 1,
-            Verdict::Stale => counters.stale += 1,
-            Verdict::Ahead => counters.ahead += 1,
+            Freshness::Unconfirmed => counters.unconfirmed += 1,
+            Freshness::Stale => counters.stale += 1,
+            Freshness::Ahead => counters.ahead += 1,
         }
         self.doubt(now)
     }
 
-    fn judge(&self, now: Nanos, new: &Advertised) -> Verdict {
+    fn judge(&self, now: Nanos, new: &Advertised) -> Freshness {
         let keyed = self.feedback.key.is_some();
         // Without a key, the last message may be anybody's, so it does not count for long.
         match self.last.filter(|last| keyed || now.since(last.at) <= self.grace) {
-            None if keyed => Verdict::Unconfirmed,
-            None => Verdict::Accepted,
-            Some(last) if keyed && last.session != new.session => Verdict::Unconfirmed,
-            Some(last) if new.sequence <= last.sequence => Verdict::Stale,
+            None if keyed => Freshness::Unconfirmed,
+            None => Freshness::Accepted,
+            Some(last) if keyed && last.session != new.session => Freshness::Unconfirmed,
+            Some(last) if new.sequence <= last.sequence => Freshness::Stale,
             // A tag says that the peer did send this number, so the message before it was late.
             Some(last) if !keyed && new.sequence - last.sequence > self.farthest_ahead(now, last) => {
-                Verdict::Ahead
+                Freshness::Ahead
             }
-            Some(_) => Verdict::Accepted,
+            Some(_) => Freshness::Accepted,
         }
     }
 
