@@ -126,8 +126,6 @@ impl EtherType {
     pub const IPV6: Self = Self(0x86dd);
     /// MAC control: PAUSE and PFC (IEEE 802.3 clause 31).
     pub const MAC_CONTROL: Self = Self(0x8808);
-    /// Slow protocols: LACP, OAM (IEEE 802.3 annex 57A).
-    pub const SLOW_PROTOCOLS: Self = Self(0x8809);
     /// Service VLAN tag (IEEE 802.1Q, formerly 802.1ad).
     pub const SERVICE_VLAN: Self = Self(0x88a8);
     /// Encrypted or authenticated payload (MACsec, IEEE 802.1AE clause 9.8).
@@ -138,23 +136,13 @@ impl EtherType {
     pub const PTP: Self = Self(0x88f7);
     /// LLDP (IEEE 802.1AB).
     pub const LLDP: Self = Self(0x88cc);
-    /// RoCE version 1 (InfiniBand annex A16).
-    pub const ROCE_V1: Self = Self(0x8915);
     /// Local experimental EtherType 1 (IEEE 802).
     pub const LOCAL_EXPERIMENTAL_1: Self = Self(0x88b5);
-    /// Local experimental EtherType 2 (IEEE 802).
-    pub const LOCAL_EXPERIMENTAL_2: Self = Self(0x88b6);
 
     /// Whether a customer or service VLAN tag follows.
     #[inline]
     pub const fn is_vlan(self) -> bool {
         matches!(self, Self::VLAN | Self::SERVICE_VLAN)
-    }
-
-    /// Whether the value is the length of an LLC frame instead.
-    #[inline]
-    pub const fn is_length(self) -> bool {
-        self.0 < 0x0600
     }
 }
 
@@ -314,9 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn below_0x600_the_type_is_a_length() {
-        assert!(EtherType(0).is_length() && EtherType(0x05ff).is_length());
-        assert!(!EtherType(0x0600).is_length() && !EtherType::IPV4.is_length());
+    fn a_type_is_shown_with_all_of_its_digits() {
         assert_eq!(
             (EtherType::ARP.to_string(), format!("{:?}", EtherType(8))),
             ("0x0806".into(), "0x0008".into())

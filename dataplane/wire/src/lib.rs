@@ -38,4 +38,5 @@ pub mod vlan;
 pub use error::{BufferTooSmall, ParseError, Protocol};
 
 #[cfg(test)]
+#[path = "tests/testing.rs"]
 mod testing;

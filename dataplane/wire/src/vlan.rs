@@ -10,9 +10,6 @@ use crate::{BufferTooSmall, ParseError, Protocol};
 /// Bytes that a tag adds to a frame.
 pub const TAG_LEN: usize = 4;
 
-/// The maximum number of tags that [`Stack::parse`] skips: a service tag and a customer tag.
-pub const MAX_TAGS: usize = 2;
-
 const DROP_ELIGIBLE: u16 = 1 << 12;
 
 /// A VLAN identifier, 0 to 4095. 0 tags only a priority; 4095 is reserved.
@@ -25,9 +22,6 @@ pub struct VlanId(u16);
 pub struct VlanIdOutOfRange(pub u16);
 
 impl VlanId {
-    /// The null identifier of a priority tag.
-    pub const PRIORITY_ONLY: Self = Self(0);
-
     /// Identifier `number`, 0 to 4095.
     ///
     /// # Errors
@@ -173,7 +167,7 @@ pub struct Stack {
     pub outer: Option<Tag>,
     /// The second tag.
     pub inner: Option<Tag>,
-    /// The EtherType after the tags. After [`MAX_TAGS`] tags it may announce another.
+    /// The EtherType after the tags. After two tags it may announce another.
     pub ether_type: EtherType,
     /// The offset of the payload after the tags, in bytes from the start of the frame.
     pub payload_offset: usize,

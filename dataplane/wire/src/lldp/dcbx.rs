@@ -43,8 +43,6 @@ pub struct Selection(pub u8);
 impl Selection {
     /// Strict priority.
     pub const STRICT: Self = Self(0);
-    /// Credit-based shaper.
-    pub const CREDIT_BASED: Self = Self(1);
     /// Enhanced transmission selection: a share of the bandwidth.
     pub const ETS: Self = Self(2);
 }

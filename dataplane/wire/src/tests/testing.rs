@@ -10,15 +10,15 @@ use crate::ip::{Dscp, Ecn};
 use crate::{ParseError, ethernet::EtherType, ipv4, udp, vlan};
 
 /// Frames built one by one: see [`VECTOR_CNP`] and its neighbours.
-pub static VECTORS: &[u8] = include_bytes!("../../../tests/data/captures/wire-vectors.pcap");
+pub static VECTORS: &[u8] = include_bytes!("../../../../tests/data/captures/wire-vectors.pcap");
 /// Two soft-RoCE hosts.
-pub static SOFT_ROCE: &[u8] = include_bytes!("../../../tests/data/captures/rxe-cm-multiqp.pcap");
+pub static SOFT_ROCE: &[u8] = include_bytes!("../../../../tests/data/captures/rxe-cm-multiqp.pcap");
 
 /// A request, its response and the follow-up between two `ptp4l`.
-pub static PDELAY: &[u8] = include_bytes!("../../../tests/data/captures/pdelay-ptp4l.pcap");
+pub static PDELAY: &[u8] = include_bytes!("../../../../tests/data/captures/pdelay-ptp4l.pcap");
 
 /// Two frames of `lldpd` with TLVs of DCBX, the second one as it shuts down, and two of `lldpad`: willing, and not.
-pub static LLDP: &[u8] = include_bytes!("../../../tests/data/captures/lldp.pcap");
+pub static LLDP: &[u8] = include_bytes!("../../../../tests/data/captures/lldp.pcap");
 
 /// The indices of the frames in [`VECTORS`].
 pub const VECTOR_CNP: usize = 0;
