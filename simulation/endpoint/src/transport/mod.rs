@@ -15,6 +15,17 @@ use crate::settings::Transport;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
+/// The same call of the transport that it is.
+macro_rules! each {
+    ($half:ident, $it:ident => $call:expr) => {
+        match $half {
+            Self::GoBackN($it) => $call,
+            Self::Irn($it) => $call,
+            Self::NewReno($it) => $call,
+        }
+    };
+}
+
 /// The sending half.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum SendTransport {
@@ -35,11 +46,7 @@ impl SendTransport {
     /// The next packet to send of a message of `packets`, or `None`.
     #[inline]
     pub fn next_packet(&self, packets: u64) -> Option<u64> {
-        match self {
-            Self::GoBackN(sender) => sender.next_packet(packets),
-            Self::Irn(sender) => sender.next_packet(packets),
-            Self::NewReno(sender) => sender.next_packet(packets),
-        }
+        each!(self, it => it.next_packet(packets))
     }
 
     /// Whether `packet` requests an immediate acknowledgement. The last one of the message always does.
@@ -54,41 +61,25 @@ impl SendTransport {
     /// Notes that `packet`, from [`SendTransport::next_packet`], starts at `now`.
     #[inline]
     pub fn on_sent(&mut self, now: Nanos, packet: u64) {
-        match self {
-            Self::GoBackN(sender) => sender.on_sent(now, packet),
-            Self::Irn(sender) => sender.on_sent(now, packet),
-            Self::NewReno(sender) => sender.on_sent(now, packet),
-        }
+        each!(self, it => it.on_sent(now, packet))
     }
 
     /// Handles an answer. Ignores answers about packets never sent, and old ones. Returns the number of newly
     /// acknowledged packets.
     #[inline]
     pub fn on_response(&mut self, now: Nanos, response: Response) -> u64 {
-        match self {
-            Self::GoBackN(sender) => sender.on_response(now, response),
-            Self::Irn(sender) => sender.on_response(now, response),
-            Self::NewReno(sender) => sender.on_response(now, response),
-        }
+        each!(self, it => it.on_response(now, response))
     }
 
     /// The expiry of the retransmission timer.
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        match self {
-            Self::GoBackN(sender) => sender.deadline(),
-            Self::Irn(sender) => sender.deadline(),
-            Self::NewReno(sender) => sender.deadline(),
-        }
+        each!(self, it => it.deadline())
     }
 
     /// Handles an expired retransmission timer.
     pub fn on_timeout(&mut self, now: Nanos) {
-        match self {
-            Self::GoBackN(sender) => sender.on_timeout(now),
-            Self::Irn(sender) => sender.on_timeout(now),
-            Self::NewReno(sender) => sender.on_timeout(now),
-        }
+        each!(self, it => it.on_timeout(now))
     }
 
     /// Packets that may be in flight, if the transport itself limits them.
@@ -114,31 +105,19 @@ impl SendTransport {
     /// The first unacknowledged packet.
     #[inline]
     pub fn acknowledged(&self) -> u64 {
-        match self {
-            Self::GoBackN(sender) => sender.acknowledged(),
-            Self::Irn(sender) => sender.acknowledged(),
-            Self::NewReno(sender) => sender.acknowledged(),
-        }
+        each!(self, it => it.acknowledged())
     }
 
     /// The number of packets sent, without retransmissions.
     #[inline]
     pub fn sent(&self) -> u64 {
-        match self {
-            Self::GoBackN(sender) => sender.sent(),
-            Self::Irn(sender) => sender.sent(),
-            Self::NewReno(sender) => sender.sent(),
-        }
+        each!(self, it => it.sent())
     }
 
     /// Packets in flight, as far as the sender knows.
     #[inline]
     pub fn in_flight(&self) -> u64 {
-        match self {
-            Self::GoBackN(sender) => sender.in_flight(),
-            Self::Irn(sender) => sender.in_flight(),
-            Self::NewReno(sender) => sender.in_flight(),
-        }
+        each!(self, it => it.in_flight())
     }
 }
 
@@ -162,11 +141,7 @@ impl ReceiveTransport {
     /// The next packet in order.
     #[inline]
     pub fn expected(&self) -> u64 {
-        match self {
-            Self::GoBackN(receiver) => receiver.expected(),
-            Self::Irn(receiver) => receiver.expected(),
-            Self::NewReno(receiver) => receiver.expected(),
-        }
+        each!(self, it => it.expected())
     }
 
     /// Handles `packet`; returns the answer. `ack_requested` says whether the sender requests an
