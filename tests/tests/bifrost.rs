@@ -132,7 +132,7 @@ fn a_change_of_its_settings_keeps_what_was_counted() {
     let mut after = before;
     let FlowControl::Bifrost(bifrost) = &mut after.ports[0].flow_control else { panic!("Bifrost runs") };
     bifrost.lateness = Interval::from_micros(10);
-    bifrost.buffer = bifrost.buffer + WireBytes(RATE.bytes_in(Interval::from_micros(10)));
+    bifrost.buffer += WireBytes(RATE.bytes_in(Interval::from_micros(10)));
     network.bench.shard.install(network.bench.now(), Arc::new(Program::new(after).unwrap())).unwrap();
     assert_eq!(slots(&network), counted);
 }

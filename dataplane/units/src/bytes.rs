@@ -1,8 +1,8 @@
 //! Bytes in a buffer, and bytes on the wire.
 
+use crate::saturating::saturating;
 use core::fmt;
-use core::iter::Sum;
-use core::ops::{Add, AddAssign, Sub, SubAssign};
+use core::ops::SubAssign;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of frames as they are stored, without FCS, preamble or gap: the unit of thresholds, watermarks and
@@ -23,45 +23,13 @@ impl Bytes {
     }
 }
 
-/// Saturates.
-impl Add for Bytes {
-    type Output = Self;
-
-    #[inline]
-    fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-}
-
-/// Saturates.
-impl AddAssign for Bytes {
-    #[inline]
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
-    }
-}
-
-/// Saturates at zero.
-impl Sub for Bytes {
-    type Output = Self;
-
-    #[inline]
-    fn sub(self, other: Self) -> Self {
-        self.saturating_sub(other)
-    }
-}
+saturating!(Bytes);
 
 /// Saturates at zero.
 impl SubAssign for Bytes {
     #[inline]
     fn sub_assign(&mut self, other: Self) {
         *self = *self - other;
-    }
-}
-
-impl Sum for Bytes {
-    fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
-        terms.fold(Self::ZERO, |sum, term| sum + term)
     }
 }
 
@@ -103,12 +71,4 @@ impl WireBytes {
     }
 }
 
-/// Saturates.
-impl Add for WireBytes {
-    type Output = Self;
-
-    #[inline]
-    fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-}
+saturating!(WireBytes);

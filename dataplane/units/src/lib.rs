@@ -15,6 +15,7 @@ mod priority;
 mod quantity;
 mod queue;
 mod rate;
+mod saturating;
 mod time;
 
 pub use bytes::{Bytes, WireBytes};

@@ -1,5 +1,6 @@
 //! Instants and durations in whole nanoseconds.
 
+use crate::saturating::saturating;
 use core::fmt;
 use core::ops::{Add, AddAssign, Mul, Sub};
 use serde::{Deserialize, Serialize};
@@ -86,33 +87,7 @@ impl Interval {
     }
 }
 
-/// Saturates.
-impl Add for Interval {
-    type Output = Self;
-
-    #[inline]
-    fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-}
-
-/// Saturates.
-impl AddAssign for Interval {
-    #[inline]
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
-    }
-}
-
-/// Saturates at zero.
-impl Sub for Interval {
-    type Output = Self;
-
-    #[inline]
-    fn sub(self, other: Self) -> Self {
-        Self(self.0.saturating_sub(other.0))
-    }
-}
+saturating!(Interval);
 
 /// Saturates.
 impl Mul<u64> for Interval {

@@ -261,6 +261,6 @@ pub(crate) fn make_room(port: &mut PortSettings, lscc: &Lscc, decl: &PortDecl) {
     if let Some(declared) = bifrost::declared(decl)
         && declared.buffer.as_ref().is_none_or(|buffer| buffer.value == SizeChoice::Auto)
     {
-        slots.buffer = slots.buffer + lscc.calculation.reference;
+        slots.buffer += lscc.calculation.reference;
     }
 }

@@ -168,7 +168,7 @@ pub(super) fn keys_for_lateness(bifrost: &Bifrost, rate: BitRate, lateness: Inte
 /// Makes Bifrost cover a worker that is later by `more`, while `arriving` bytes come in.
 pub(super) fn provide(bifrost: &mut Bifrost, rate: BitRate, more: Interval, arriving: WireBytes) {
     bifrost.lateness += more;
-    bifrost.buffer = bifrost.buffer + arriving;
+    bifrost.buffer += arriving;
     hold_over_lateness(bifrost, rate);
 }
 
