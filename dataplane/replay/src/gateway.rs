@@ -15,25 +15,15 @@ const BURST: usize = 32;
 /// Takes events.
 pub(crate) type EventSink = Box<dyn FnMut(&Event)>;
 
-/// How a replay ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Everything that could leave has left, and nothing is due any more.
-    Drained,
-    /// Nothing can leave, yet there are frames inside or groups paused: a deadlock.
-    Deadlock,
-    /// Frames still waited [`crate::Replay::DRAIN_LIMIT`] after the last arrival.
-    DrainLimit,
-}
-
-impl Ending {
-    /// The name in reports; stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Drained => "drained",
-            Self::Deadlock => "deadlock",
-            Self::DrainLimit => "drain_limit",
-        }
+units::named! {
+    /// How a replay ended.
+    Ending {
+        /// Everything that could leave has left, and nothing is due any more.
+        Drained = "drained",
+        /// Nothing can leave, yet there are frames inside or groups paused: a deadlock.
+        Deadlock = "deadlock",
+        /// Frames still waited [`crate::Replay::DRAIN_LIMIT`] after the last arrival.
+        DrainLimit = "drain_limit",
     }
 }
 

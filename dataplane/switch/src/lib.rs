@@ -29,7 +29,6 @@ mod ingress;
 mod ledger;
 pub mod link_agent;
 pub mod link_delay;
-mod named;
 pub mod program;
 mod queue;
 mod reason;

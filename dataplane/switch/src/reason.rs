@@ -1,6 +1,5 @@
 //! Reasons for the end of a frame: every drop and every consumed frame has a name.
 
-use crate::named::named;
 use core::ops::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
@@ -8,10 +7,10 @@ use serde_big_array::BigArray;
 /// Declares reasons: enums with names, and what follows from each.
 macro_rules! reasons {
     ($(#[$meta:meta])* $name:ident { $(#[doc = $about:literal] $variant:ident = $text:literal, $follow_up:literal;)+ }) => {
-        named! {
+        units::named! {
             $(#[$meta])*
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-            $name { $(#[doc = $about] $variant = $text,)+ }
+            #[derive(PartialOrd, Ord, Hash)]
+            $name [serde, ALL, about] { $(#[doc = $about] $variant = $text,)+ }
         }
 
         impl $name {

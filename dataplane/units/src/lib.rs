@@ -10,6 +10,7 @@ mod cells;
 mod decimal;
 pub mod human;
 mod link;
+mod named;
 mod port;
 mod priority;
 mod quantity;

@@ -27,81 +27,60 @@ pub enum ParseError {
     },
 }
 
-/// A protocol of this crate, as errors name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Protocol {
-    /// Ethernet II header.
-    Ethernet,
-    /// IEEE 802.1Q tag.
-    Vlan,
-    /// ARP for IPv4 over Ethernet.
-    Arp,
-    /// IPv4 header.
-    Ipv4,
-    /// IPv6 header or one of its extension headers.
-    Ipv6,
-    /// UDP header.
-    Udp,
-    /// ICMP for IPv4.
-    Icmpv4,
-    /// ICMP for IPv6.
-    Icmpv6,
-    /// Rate feedback message of LSCC.
-    RateFeedback,
-    /// Grant frame.
-    Grants,
-    /// MAC control frame.
-    MacControl,
-    /// Priority-based flow control frame.
-    Pfc,
-    /// IEEE 802.3x PAUSE frame.
-    Pause,
-    /// InfiniBand base transport header.
-    Bth,
-    /// InfiniBand extended transport header.
-    ExtendedTransport,
-    /// InfiniBand connection management datagram.
-    Cm,
-    /// InfiniBand invariant CRC.
-    Icrc,
-    /// In-band telemetry of HPCC.
-    Telemetry,
-    /// Direct in-band telemetry of HPCC*.
-    DirectInt,
-    /// TCP header.
-    Tcp,
-    /// Message of the Precision Time Protocol.
-    Ptp,
-    /// Link layer discovery protocol data unit.
-    Lldp,
+units::named! {
+    /// A protocol of this crate, as errors name it.
+    #[derive(Hash)]
+    Protocol {
+        /// Ethernet II header.
+        Ethernet = "Ethernet",
+        /// IEEE 802.1Q tag.
+        Vlan = "VLAN tag",
+        /// ARP for IPv4 over Ethernet.
+        Arp = "ARP",
+        /// IPv4 header.
+        Ipv4 = "IPv4",
+        /// IPv6 header or one of its extension headers.
+        Ipv6 = "IPv6",
+        /// UDP header.
+        Udp = "UDP",
+        /// ICMP for IPv4.
+        Icmpv4 = "ICMPv4",
+        /// ICMP for IPv6.
+        Icmpv6 = "ICMPv6",
+        /// Rate feedback message of LSCC.
+        RateFeedback = "rate feedback",
+        /// Grant frame.
+        Grants = "grant frame",
+        /// MAC control frame.
+        MacControl = "MAC control",
+        /// Priority-based flow control frame.
+        Pfc = "PFC",
+        /// IEEE 802.3x PAUSE frame.
+        Pause = "PAUSE",
+        /// InfiniBand base transport header.
+        Bth = "BTH",
+        /// InfiniBand extended transport header.
+        ExtendedTransport = "extended transport header",
+        /// InfiniBand connection management datagram.
+        Cm = "CM datagram",
+        /// InfiniBand invariant CRC.
+        Icrc = "ICRC",
+        /// In-band telemetry of HPCC.
+        Telemetry = "in-band telemetry",
+        /// Direct in-band telemetry of HPCC*.
+        DirectInt = "direct in-band telemetry",
+        /// TCP header.
+        Tcp = "TCP",
+        /// Message of the Precision Time Protocol.
+        Ptp = "PTP",
+        /// Link layer discovery protocol data unit.
+        Lldp = "LLDP",
+    }
 }
 
 impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ethernet => "Ethernet",
-            Self::Vlan => "VLAN tag",
-            Self::Arp => "ARP",
-            Self::Ipv4 => "IPv4",
-            Self::Ipv6 => "IPv6",
-            Self::Udp => "UDP",
-            Self::Icmpv4 => "ICMPv4",
-            Self::Icmpv6 => "ICMPv6",
-            Self::RateFeedback => "rate feedback",
-            Self::Grants => "grant frame",
-            Self::MacControl => "MAC control",
-            Self::Pfc => "PFC",
-            Self::Pause => "PAUSE",
-            Self::Bth => "BTH",
-            Self::ExtendedTransport => "extended transport header",
-            Self::Cm => "CM datagram",
-            Self::Icrc => "ICRC",
-            Self::Telemetry => "in-band telemetry",
-            Self::DirectInt => "direct in-band telemetry",
-            Self::Tcp => "TCP",
-            Self::Ptp => "PTP",
-            Self::Lldp => "LLDP",
-        })
+        f.write_str(self.name())
     }
 }
 

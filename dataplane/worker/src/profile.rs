@@ -12,38 +12,25 @@ use units::{Interval, Nanos};
 /// turns does not always show the same of them.
 pub const SAMPLED_TURNS: u32 = 61;
 
-/// A stage of a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProfileStage {
-    /// Receiving from devices, with the polls that found nothing.
-    Receive,
-    /// Admitting received frames and queueing them. A frame that finds its port idle is sent within this stage.
-    Ingress,
-    /// Taking over frames of other workers, and giving them theirs.
-    Exchange,
-    /// Scheduling frames and sending them.
-    Egress,
-    /// All else: watching memory, following commands, and recording how long the turn took.
-    Housekeeping,
+units::named! {
+    /// A stage of a turn.
+    ProfileStage [ALL] {
+        /// Receiving from devices, with the polls that found nothing.
+        Receive = "receive",
+        /// Admitting received frames and queueing them. A frame that finds its port idle is sent within this stage.
+        Ingress = "ingress",
+        /// Taking over frames of other workers, and giving them theirs.
+        Exchange = "exchange",
+        /// Scheduling frames and sending them.
+        Egress = "egress",
+        /// All else: watching memory, following commands, and recording how long the turn took.
+        Housekeeping = "housekeeping",
+    }
 }
 
 impl ProfileStage {
     /// The number of stages.
-    pub const COUNT: usize = 5;
-    /// All stages, in the order in which a turn goes through them.
-    pub const ALL: [Self; Self::COUNT] =
-        [Self::Receive, Self::Ingress, Self::Exchange, Self::Egress, Self::Housekeeping];
-
-    /// The name in snapshots, tables and metrics.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Receive => "receive",
-            Self::Ingress => "ingress",
-            Self::Exchange => "exchange",
-            Self::Egress => "egress",
-            Self::Housekeeping => "housekeeping",
-        }
-    }
+    pub const COUNT: usize = Self::ALL.len();
 }
 
 /// Totals of all turns that have ended, by the clock of the worker.

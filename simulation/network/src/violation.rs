@@ -157,27 +157,16 @@ pub enum Broken {
     },
 }
 
-/// A pool of a switch, or all of its buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pool {
-    /// Shared part of the ingress pool.
-    Shared,
-    /// Headroom pool.
-    Headroom,
-    /// Egress pool of lossy queues.
-    EgressLossy,
-    /// Pools and reservations together.
-    All,
-}
-
-impl Pool {
-    /// Its name in messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Shared => "the shared",
-            Self::Headroom => "the headroom",
-            Self::EgressLossy => "the lossy egress",
-            Self::All => "the whole",
-        }
+units::named! {
+    /// A pool of a switch, or all of its buffer.
+    Pool {
+        /// Shared part of the ingress pool.
+        Shared = "the shared",
+        /// Headroom pool.
+        Headroom = "the headroom",
+        /// Egress pool of lossy queues.
+        EgressLossy = "the lossy egress",
+        /// Pools and reservations together.
+        All = "the whole",
     }
 }

@@ -66,27 +66,14 @@ pub(crate) fn message(length: usize) -> WireBytes {
     WireBytes::of_frame(Bytes((HEADER_LEN + length) as u64))
 }
 
-/// A figure of the plan that a run may never come to. Its bound is then neither kept nor broken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreached {
-    /// The headroom on the long link.
-    Headroom,
-    /// The pause of the long link.
-    PauseLong,
-    /// The pause of the data center.
-    PauseLocal,
-}
-
-impl Unreached {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Headroom, Self::PauseLong, Self::PauseLocal];
-
-    /// Its name, as the page of a proof has it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Headroom => "headroom",
-            Self::PauseLong => "pause_long",
-            Self::PauseLocal => "pause_local",
-        }
+units::named! {
+    /// A figure of the plan that a run may never come to. Its bound is then neither kept nor broken.
+    Unreached [ALL] {
+        /// The headroom on the long link.
+        Headroom = "headroom",
+        /// The pause of the long link.
+        PauseLong = "pause_long",
+        /// The pause of the data center.
+        PauseLocal = "pause_local",
     }
 }

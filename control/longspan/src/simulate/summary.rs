@@ -30,40 +30,27 @@ impl Serialize for Figure {
 /// The metrics of a run by name, with units at the end. `docs/simulate.md` explains each.
 pub type Metrics = BTreeMap<String, Figure>;
 
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EndingName {
-    /// All flows have ended.
-    Finished,
-    /// The time limit of the scenario was reached.
-    Limit,
-    /// The user interrupted it.
-    Interrupted,
-    /// Frames wait for each other.
-    Deadlock,
-    /// Frames move, but no flow makes progress.
-    Livelock,
-    /// A host had no free queue pair for a flow.
-    Exhausted,
-    /// An invariant was violated.
-    Violation,
+units::named! {
+    /// Why a run ended.
+    EndingName [serde] {
+        /// All flows have ended.
+        Finished = "finished",
+        /// The time limit of the scenario was reached.
+        Limit = "limit",
+        /// The user interrupted it.
+        Interrupted = "interrupted",
+        /// Frames wait for each other.
+        Deadlock = "deadlock",
+        /// Frames move, but no flow makes progress.
+        Livelock = "livelock",
+        /// A host had no free queue pair for a flow.
+        Exhausted = "exhausted",
+        /// An invariant was violated.
+        Violation = "violation",
+    }
 }
 
 impl EndingName {
-    /// The name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Finished => "finished",
-            Self::Limit => "limit",
-            Self::Interrupted => "interrupted",
-            Self::Deadlock => "deadlock",
-            Self::Livelock => "livelock",
-            Self::Exhausted => "exhausted",
-            Self::Violation => "violation",
-        }
-    }
-
     /// Whether the run failed.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Deadlock | Self::Livelock | Self::Exhausted | Self::Violation)

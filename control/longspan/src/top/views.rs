@@ -5,55 +5,30 @@ use telemetry::explain::{CNPS, CNPS_MISSING};
 use telemetry::health::{ClassHealth, Finding, Health, HealthVerdict};
 use telemetry::{Period, PortPeriod, PriorityPeriod, WorkerReport};
 
-/// A view.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DashboardView {
-    /// Rates and pauses of ports.
-    #[default]
-    Ports,
-    /// Groups and queues with their watermarks.
-    Queues,
-    /// Pauses in both directions.
-    Pauses,
-    /// Marks, CNPs, flows.
-    Marks,
-    /// Slots, grants and credits.
-    Slots,
-    /// Drops by reason.
-    Drops,
-    /// The load of each core.
-    Cores,
-    /// The findings of `show roce`.
-    Health,
+units::named! {
+    /// A view.
+    #[derive(Default)]
+    DashboardView [ALL] {
+        /// Rates and pauses of ports.
+        Ports = "ports" default,
+        /// Groups and queues with their watermarks.
+        Queues = "queues",
+        /// Pauses in both directions.
+        Pauses = "pauses",
+        /// Marks, CNPs, flows.
+        Marks = "marks",
+        /// Slots, grants and credits.
+        Slots = "slots",
+        /// Drops by reason.
+        Drops = "drops",
+        /// The load of each core.
+        Cores = "cores",
+        /// The findings of `show roce`.
+        Health = "health",
+    }
 }
 
 impl DashboardView {
-    /// All views, in the order of their keys.
-    pub const ALL: [Self; 8] = [
-        Self::Ports,
-        Self::Queues,
-        Self::Pauses,
-        Self::Marks,
-        Self::Slots,
-        Self::Drops,
-        Self::Cores,
-        Self::Health,
-    ];
-
-    /// Its name on the command line and on the screen.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ports => "ports",
-            Self::Queues => "queues",
-            Self::Pauses => "pauses",
-            Self::Marks => "marks",
-            Self::Slots => "slots",
-            Self::Drops => "drops",
-            Self::Cores => "cores",
-            Self::Health => "health",
-        }
-    }
-
     /// Its table over `period`, of the port `only` or of all.
     pub fn grid(self, period: &Period<'_>, only: Option<&str>) -> Grid {
         let ports = || period.ports().filter(move |port| only.is_none_or(|name| port.name() == name));

@@ -3,26 +3,16 @@
 use report::Name;
 use serde::Serialize;
 
-/// How bad a finding is, and so a class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HealthVerdict {
-    /// No rule holds.
-    Healthy,
-    /// Nothing is lost, and someone should look at it.
-    Watch,
-    /// Frames of the class are lost or stand still, or nothing would keep the next burst from being lost.
-    Unhealthy,
-}
-
-impl HealthVerdict {
-    /// Its stable name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Healthy => "healthy",
-            Self::Watch => "watch",
-            Self::Unhealthy => "unhealthy",
-        }
+units::named! {
+    /// How bad a finding is, and so a class.
+    #[derive(PartialOrd, Ord)]
+    HealthVerdict [serde] {
+        /// No rule holds.
+        Healthy = "healthy",
+        /// Nothing is lost, and someone should look at it.
+        Watch = "watch",
+        /// Frames of the class are lost or stand still, or nothing would keep the next burst from being lost.
+        Unhealthy = "unhealthy",
     }
 }
 

@@ -7,57 +7,30 @@ use report::PriorityReport;
 use switch::figure::LISTS;
 use thiserror::Error;
 
-/// Declares the views once: their meaning and their names.
-macro_rules! views {
-    ($(#[doc = $about:literal] $view:ident = $name:literal;)+) => {
-        /// A view of `longspan show`.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum View {
-            $(#[doc = $about] $view,)+
-        }
-
-        impl View {
-            /// All views.
-            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$view),+];
-
-            /// The name on the command line. It is stable.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$view => $name,)+
-                }
-            }
-
-            /// Its contents, in a line.
-            pub const fn about(self) -> &'static str {
-                match self {
-                    $(Self::$view => $about.trim_ascii(),)+
-                }
-            }
-        }
-    };
-}
-
-views! {
-    /// Traffic, links, devices, workers and buffer pools
-    Ports = "ports";
-    /// Priority groups and queues: occupancy, watermarks, ECN marks, delays
-    Queues = "queues";
-    /// PFC frames and pause times in both directions, and pause storms
-    Pfc = "pfc";
-    /// LSCC: advertised and received rates, CNPs, flows
-    Flows = "flows";
-    /// Dropped frames by reason
-    Drops = "drops";
-    /// Flow control of long links: slots, grants, credits, messages
-    Slots = "slots";
-    /// Neighbours by LLDP, and what of them does not fit
-    Neighbours = "neighbours";
-    /// Workers: turns, load, bursts, cycles by frame and stage
-    Runtime = "runtime";
-    /// Health of lossless classes: what is wrong, with figures, and what to do next
-    Roce = "roce";
-    /// The file as loaded last, with every key; not what neighbours, late workers and measured links changed
-    Config = "config";
+units::named! {
+    /// A view of `longspan show`.
+    View [ALL, about] {
+        /// Traffic, links, devices, workers and buffer pools
+        Ports = "ports",
+        /// Priority groups and queues: occupancy, watermarks, ECN marks, delays
+        Queues = "queues",
+        /// PFC frames and pause times in both directions, and pause storms
+        Pfc = "pfc",
+        /// LSCC: advertised and received rates, CNPs, flows
+        Flows = "flows",
+        /// Dropped frames by reason
+        Drops = "drops",
+        /// Flow control of long links: slots, grants, credits, messages
+        Slots = "slots",
+        /// Neighbours by LLDP, and what of them does not fit
+        Neighbours = "neighbours",
+        /// Workers: turns, load, bursts, cycles by frame and stage
+        Runtime = "runtime",
+        /// Health of lossless classes: what is wrong, with figures, and what to do next
+        Roce = "roce",
+        /// The file as loaded last, with every key; not what neighbours, late workers and measured links changed
+        Config = "config",
+    }
 }
 
 /// The gateway has no port of the requested name.

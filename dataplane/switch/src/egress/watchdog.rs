@@ -10,7 +10,6 @@
 
 use crate::flow_control::pause_time::PauseMeter;
 use crate::ledger::Volume;
-use crate::named::named;
 use crate::program::{Watchdog, WatchdogAction};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -88,11 +87,9 @@ pub struct Restoration {
     pub stormed_for: Interval,
 }
 
-named! {
+units::named! {
     /// The cause that ended a storm.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    RestorationCause {
+    RestorationCause [serde] {
         /// No pause frame came for the restoration time.
         Quiet = "quiet",
         /// The peer resumed the queue: a pause of time zero.

@@ -18,7 +18,6 @@ use crate::egress::WatchdogChange;
 use crate::flow_control::PauseCause;
 use crate::flows::FlowChange;
 use crate::ledger::Volume;
-use crate::named::named;
 use crate::reason::DropReason;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, Priority};
@@ -120,10 +119,9 @@ impl Happening {
     }
 }
 
-named! {
+units::named! {
     /// The direction of a pause.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    PauseDirection {
+    PauseDirection [serde] {
         /// The switch paused its neighbour.
         Sent = "sent",
         /// The neighbour paused the switch.
@@ -131,10 +129,9 @@ named! {
     }
 }
 
-named! {
+units::named! {
     /// A half of a port.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    PortHalf {
+    PortHalf [serde] {
         /// Frames that come in.
         Ingress = "ingress",
         /// Frames on their way out.

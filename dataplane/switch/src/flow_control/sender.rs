@@ -6,7 +6,6 @@
 //! an announced pause must be refreshed. A state that comes and goes within one turn is never announced.
 
 use super::pause_time::PauseMeter;
-use crate::named::named;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 
@@ -25,10 +24,10 @@ pub(crate) enum Directive {
     Hold { priorities: PrioritySet, cause: PauseCause },
 }
 
-named! {
+units::named! {
     /// The cause of a pause.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-    PauseCause {
+    #[derive(Default)]
+    PauseCause [serde, ALL, about] {
         /// Its group reached its XOFF threshold.
         Threshold = "threshold" default,
         /// The shared pool had no room left.

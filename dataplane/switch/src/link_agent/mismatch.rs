@@ -1,7 +1,6 @@
 //! Where the two ends of a link are set differently, or cannot be told apart from others.
 
 use super::neighbours::{Neighbour, Neighbours};
-use crate::named::named;
 use core::fmt;
 use units::{Priority, PrioritySet};
 use wire::lldp::{Ets, Message, Selection};
@@ -10,10 +9,9 @@ use wire::roce::UDP_PORT;
 /// Some devices count the FCS or a VLAN tag in the longest frame and others do not.
 const FRAME_TOLERANCE: u16 = 8;
 
-named! {
+units::named! {
     /// One kind of mismatch.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    Mismatch {
+    Mismatch [ALL] {
         /// Other priorities have PFC there: frames of some are lost, or no one pauses for them.
         PfcPriorities = "pfc_priorities",
         /// The neighbour can have PFC for fewer traffic classes than the port has lossless priorities.

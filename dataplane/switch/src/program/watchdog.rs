@@ -1,6 +1,5 @@
 //! The settings of the PFC watchdog.
 
-use crate::named::named;
 use core::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 use units::Interval;
@@ -24,11 +23,10 @@ impl Watchdog {
         Interval::from_millis(100)..=Interval::from_millis(60_000);
 }
 
-named! {
+units::named! {
     /// The action on a stormed queue.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    WatchdogAction {
+    #[derive(Default)]
+    WatchdogAction [serde] {
         /// Drops its waiting and new frames.
         Drop = "drop",
         /// Lets it send in spite of the pause.

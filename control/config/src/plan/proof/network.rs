@@ -33,30 +33,19 @@ const SMALL: u16 = 8;
 /// The longest payload of a host.
 const LONGEST: u64 = 8_192;
 
-/// The frames of the senders. In each case they send in phase, to one receiver at the slowest drain, which also stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Case {
-    /// The longest frames.
-    Long,
-    /// A storm of minimum-size frames.
-    Short,
-    /// Two senders of each.
-    Mixed,
+units::named! {
+    /// The frames of the senders. In each case they send in phase, to one receiver at the slowest drain, which also stops.
+    Case [ALL] {
+        /// The longest frames.
+        Long = "longest frames",
+        /// A storm of minimum-size frames.
+        Short = "minimum-size frames",
+        /// Two senders of each.
+        Mixed = "both at once",
+    }
 }
 
 impl Case {
-    /// All cases.
-    pub const ALL: [Self; 3] = [Self::Long, Self::Short, Self::Mixed];
-
-    /// The case in words.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Long => "longest frames",
-            Self::Short => "minimum-size frames",
-            Self::Mixed => "both at once",
-        }
-    }
-
     fn payload(self, sender: u8, max_frame: Bytes) -> u16 {
         let longest = max_frame.0.saturating_sub(HEADERS).clamp(4, LONGEST) as u16;
         let short = match self {

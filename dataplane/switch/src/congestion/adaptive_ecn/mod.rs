@@ -15,7 +15,6 @@ mod settings;
 pub use settings::{AdaptiveEcnError, Settings};
 
 use super::red::Red;
-use crate::named::named;
 use crate::program;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, Nanos, WireBytes};
@@ -40,10 +39,9 @@ pub struct ThresholdsReport {
     pub kmax: Bytes,
 }
 
-named! {
+units::named! {
     /// The reason for a step of the thresholds.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    ThresholdStep {
+    ThresholdStep [serde] {
         /// Up: frames were marked, and the link was not busy.
         Underused = "underused",
         /// Down: many ports fed the queue.

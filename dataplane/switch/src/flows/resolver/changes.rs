@@ -1,7 +1,6 @@
 //! Changes of what is known of the senders' queue pairs, one at a time, for a caller that records them.
 
 use crate::flows::table::{FlowTable, Slot};
-use crate::named::named;
 use core::net::Ipv6Addr;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -24,10 +23,9 @@ pub struct FlowChange {
     pub source_qp: Option<QueuePair>,
 }
 
-named! {
+units::named! {
     /// A kind of change.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    FlowChangeKind {
+    FlowChangeKind [serde] {
         /// The connection manager's messages contain the sender's queue pair.
         LearnedByCm = "learned_by_cm",
         /// The sender's queue pair follows from the PSNs of responses.
