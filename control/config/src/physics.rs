@@ -3,7 +3,7 @@
 
 use switch::ForwardingSettings;
 use switch::program::{
-    GroupSettings, LosslessGroup, PortSettings, RateLimit, Red, Settings, Threshold, Trust,
+    GroupSettings, LosslessGroup, PortSettings, RateLimit, Red, Scheduling, Settings, Threshold, Trust,
 };
 use units::{Bytes, PortId, Priority};
 
@@ -11,6 +11,7 @@ use crate::build::Built;
 use crate::cores;
 use crate::flow_control::{self, bifrost};
 use crate::headroom::{HeadroomSum, frame_time};
+use crate::keys::classify::Codes;
 use crate::keys::document::Document;
 use crate::keys::port::PortDecl;
 use crate::keys::queueing::{LosslessDecl, QueueDecl, RateLimitDecl};
@@ -21,7 +22,7 @@ use crate::notifiers::lscc;
 use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::runtime::Runtime;
-use crate::table::{Table, values};
+use crate::table::{Shape, Table, values};
 use crate::thresholds::{alone, capacity, highest_xoff};
 use crate::value::SizeChoice;
 use crate::watchdog;
@@ -137,6 +138,38 @@ impl Check<'_> {
             if !reached {
                 self.problems.warning(&declared.place, ProblemKind::NeverClassified { priority });
             }
+        }
+        if decl.classify().default.is_none() {
+            self.unnamed("DSCP", decl.classify().dscp.as_ref(), &class.dscp, port);
+            self.unnamed("PCP", decl.classify().pcp.as_ref(), &class.pcp, port);
+        }
+    }
+
+    /// A map that leaves code points where they were gives the traffic of others what it was written for: headroom,
+    /// and precedence over all weighted queues.
+    fn unnamed<const N: usize>(
+        &self,
+        field: &'static str,
+        codes: Option<&Codes<N>>,
+        priorities: &[Priority; N],
+        port: &PortSettings,
+    ) {
+        let Some(codes) = codes else { return };
+        let is_strict = |priority: Priority| {
+            let queues = self.settings.ports.iter().flat_map(|port| &port.queues);
+            let mut queues = queues.filter(|queue| queue.priority == priority);
+            queues.any(|queue| queue.scheduling == Scheduling::Strict)
+        };
+        let kept = Priority::all().filter_map(|priority| {
+            let is_lossless = port.lossless().contains(priority);
+            let what = if is_lossless { "lossless" } else { "strict" };
+            let unnamed = codes.unnamed(|code| priorities[code] == priority)?;
+            (is_lossless || is_strict(priority))
+                .then(|| format!("{unnamed} in priority {priority}, which is {what}"))
+        });
+        let kept: Vec<_> = kept.collect();
+        if let Some(place) = codes.place().filter(|_| !kept.is_empty()) {
+            self.problems.warning(place, ProblemKind::UnnamedCodes { field, kept: kept.join("; ") });
         }
     }
 

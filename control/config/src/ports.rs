@@ -5,7 +5,7 @@ use std::path::Path;
 use switch::congestion::adaptive_ecn::Settings as AdaptiveEcn;
 use switch::program::{
     Classification, DynamicThreshold, FlowControl, GroupSettings, LosslessGroup, LossyQueue, PfcSettings,
-    PortSettings, QueueSettings, RateLimit, Red, Scheduling, Threshold,
+    PortSettings, QueueSettings, RateLimit, Red, Scheduling, Threshold, Trust,
 };
 use units::{Bytes, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
@@ -219,11 +219,12 @@ fn rate_limit(RateLimitDecl(decl): &RateLimitDecl, max_frame: Bytes) -> Option<R
 fn classification(decl: &ClassifyDecl) -> Classification {
     let mut classification = Classification { trust: decl.trust(), ..Classification::default() };
     classification.default = or(&decl.default, classification.default);
+    let others = decl.default.as_ref().map(|at| at.value);
     if let Some(codes) = &decl.dscp {
-        codes.apply(&mut classification.dscp);
+        codes.apply(&mut classification.dscp, others);
     }
     if let Some(codes) = &decl.pcp {
-        codes.apply(&mut classification.pcp);
+        codes.apply(&mut classification.pcp, others);
     }
     classification
 }
@@ -250,8 +251,8 @@ pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link)
         classify: Some(ClassifyDecl {
             trust: at(class.trust),
             default: at(class.default),
-            dscp: Some(Codes::new(&class.dscp)),
-            pcp: Some(Codes::new(&class.pcp)),
+            dscp: (class.trust == Trust::Dscp).then(|| Codes::new(&class.dscp)),
+            pcp: (class.trust != Trust::Nothing).then(|| Codes::new(&class.pcp)),
             place: Place::default(),
         }),
         lossless: Some(Priority::all().filter_map(lossless).collect()),

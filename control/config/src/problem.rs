@@ -265,6 +265,10 @@ pub enum ProblemKind {
     #[error("priority {priority} is lossless, but classification gives it no frame")]
     NeverClassified { priority: Priority },
     #[error(
+        "leaves {field} {kept}; write default = 0 in the same table for the code points that it does not name, or name them"
+    )]
+    UnnamedCodes { field: &'static str, kept: String },
+    #[error(
         "hosts would be asked to send RoCEv2 in priority {priority}, which is lossy on port {port}; name one of its lossless priorities, or make this one lossless"
     )]
     LossyRoce { priority: Priority, port: String },

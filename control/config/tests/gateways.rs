@@ -349,6 +349,45 @@ fn what_a_port_says_goes_before_its_profile_and_a_narrow_range_before_a_wide_one
     assert_eq!([priority(0), priority(24), priority(26), priority(27), priority(48)], [0, 3, 4, 3, 0]);
 }
 
+#[test]
+fn a_written_default_is_the_priority_of_every_code_point_that_a_written_map_does_not_name() {
+    let class = |keys: &str| {
+        let port = |name| format!("[[port]]\nname = \"{name}\"\nrate = \"1G\"\nclassify = {{ {keys} }}\n");
+        let text = port("a") + &port("b");
+        config::parse(&text, "classes.toml").unwrap().program.settings().ports[0].classification.clone()
+    };
+    let numbers = |codes: &[Priority]| codes.iter().map(|it| it.number()).collect::<Vec<_>>();
+    let named = class("default = 1, dscp = { 26 = 3, \"48-50\" = 6 }");
+    let expected = |code| match code {
+        26 => 3,
+        48..=50 => 6,
+        _ => 1,
+    };
+    assert_eq!(numbers(&named.dscp), (0..64).map(expected).collect::<Vec<_>>());
+    assert_eq!(numbers(&named.pcp), [0, 1, 2, 3, 4, 5, 6, 7], "no map of them is written");
+    assert_eq!(numbers(&class("default = 1, pcp = { 3 = 4 }").pcp), [1, 1, 1, 4, 1, 1, 1, 1]);
+    assert_eq!(numbers(&class("dscp = { 26 = 5 }").dscp)[24..28], [3, 3, 5, 3], "no default is written");
+    assert_eq!(class("default = 1").dscp, class("").dscp, "no map is written");
+}
+
+#[test]
+fn no_map_that_we_ship_gives_a_code_point_that_it_does_not_name_a_priority() {
+    let mut maps = 0;
+    for entry in ["", "../lab"].iter().flat_map(|it| fs::read_dir(shipped().join(it)).unwrap()) {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let gateway = load(&path).unwrap();
+        for port in gateway.program.settings().ports.iter().filter(|_| text.contains("\ndscp = {")) {
+            let class = &port.classification;
+            let unlike = (0..64).filter(|code| class.dscp[*code] != class.default);
+            let unnamed: Vec<_> = unlike.filter(|code| !text.contains(&format!("\"{code}\" = "))).collect();
+            assert_eq!(unnamed, [0_usize; 0], "{}, port {}", path.display(), port.name);
+            maps += 1;
+        }
+    }
+    assert!(maps > 30, "{maps} ports");
+}
+
 /// The watchdog of a port of `rate` that says `keys`, and what is said about it.
 fn watched(rate: &str, keys: &str) -> (Option<Watchdog>, Vec<String>) {
     let text = format!(

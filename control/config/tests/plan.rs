@@ -51,7 +51,13 @@ proptest! {
         for (name, text) in &plan.unwrap().built.texts {
             let gateway = parse(text, name);
             prop_assert!(gateway.is_ok(), "{:?}", gateway.err().map(|error| error.to_string()));
-            prop_assert_eq!(gateway.unwrap().warnings, []);
+            let gateway = gateway.unwrap();
+            prop_assert_eq!(&gateway.warnings, &[]);
+            for port in &gateway.program.settings().ports {
+                // One code point for each lossless priority, and that of CNPs.
+                let unlike = port.classification.dscp.iter().filter(|it| **it != port.classification.default);
+                prop_assert_eq!(unlike.count(), port.lossless().iter().count() + 1);
+            }
         }
         let text = match LinkPlan::new(&request) {
             Ok(plan) => plan.built.texts[0].1.clone(),

@@ -52,11 +52,15 @@ fn rate_limit() -> impl Strategy<Value = RateLimit> {
 fn classification() -> impl Strategy<Value = Classification> {
     let trust = prop_oneof![Just(Trust::Dscp), Just(Trust::Pcp), Just(Trust::Nothing)];
     (trust, prop::array::uniform32(priority()), prop::array::uniform8(priority()), priority()).prop_map(
-        |(trust, dscp, pcp, default)| Classification {
-            trust,
-            dscp: core::array::from_fn(|code| dscp[code / 2]),
-            pcp,
-            default,
+        |(trust, dscp, pcp, default)| {
+            let unread = Classification::default();
+            let dscp = core::array::from_fn(|code| dscp[code / 2]);
+            Classification {
+                trust,
+                dscp: if trust == Trust::Dscp { dscp } else { unread.dscp },
+                pcp: if trust == Trust::Nothing { unread.pcp } else { pcp },
+                default,
+            }
         },
     )
 }

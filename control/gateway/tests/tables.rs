@@ -30,6 +30,7 @@ mtu = 1500
 distance = "10m"
 [port.classify]
 trust = "dscp"
+default = 0
 dscp = { 26 = 3 }
 [[port.lossless]]
 priorities = [3]
@@ -41,6 +42,7 @@ distance = "10km"
 flow_control = "bifrost"
 [port.classify]
 trust = "dscp"
+default = 0
 dscp = { 26 = 3 }
 [[port.lossless]]
 priorities = [3]

@@ -17,12 +17,12 @@ table! {
     ClassifyDecl {
         /// `"dscp"`: IP frames by DSCP, others by the PCP of their tag. `"pcp"`: by the PCP of the outer tag
         trust: At<Trust>, default(Trust::default());
-        /// The priority of a frame that shows neither
+        /// The priority of a frame that shows neither and, where it is written, of each code point that a written `dscp` or `pcp` does not name
         default: At<Priority>, auto("0");
-        /// `{ 26 = 3, "8-15" = 1 }`; a DSCP that is not listed keeps its default
-        dscp: Codes<64>, auto("DSCP / 8: 24 to 31 are priority 3");
+        /// `{ 26 = 3, "8-15" = 1 }`. Without a written `default`, other DSCPs keep theirs, which is a warning if one of them leads to a lossless or strict priority
+        dscp: Codes<64>, only(trust, Trust::Dscp), auto("DSCP / 8: 24 to 31 are priority 3");
         /// The same for PCP
-        pcp: Codes<8>, auto("PCP n is priority n");
+        pcp: Codes<8>, unless(trust, Trust::Nothing), auto("PCP n is priority n");
     }
 }
 
@@ -64,11 +64,28 @@ impl<const N: usize> Codes<N> {
         Self { entries: runs.collect(), place: Place::default() }
     }
 
-    /// Writes the entries to `priorities`. A narrower range overrides a wider one.
-    pub fn apply(&self, priorities: &mut [Priority; N]) {
+    /// Writes the entries to `priorities`, and `others` to all code points that no entry names. A narrower range
+    /// overrides a wider one.
+    pub fn apply(&self, priorities: &mut [Priority; N], others: Option<Priority>) {
+        if let Some(others) = others {
+            priorities.fill(others);
+        }
         for entry in &self.entries {
             priorities[entry.codes.clone()].fill(entry.priority);
         }
+    }
+
+    /// The code points that no entry names, as a list of ranges, among those that `is_meant` accepts; `None` if there are
+    /// none.
+    pub fn unnamed(&self, is_meant: impl Fn(usize) -> bool) -> Option<String> {
+        let is_named = |code: &usize| self.entries.iter().any(|entry| entry.codes.contains(code));
+        let codes: Vec<usize> = (0..N).filter(|code| !is_named(code) && is_meant(*code)).collect();
+        let runs = codes.chunk_by(|one, other| one + 1 == *other).map(|run| match run {
+            [first, .., last] => format!("{first}-{last}"),
+            _ => run[0].to_string(),
+        });
+        let runs: Vec<_> = runs.collect();
+        (!runs.is_empty()).then(|| runs.join(", "))
     }
 
     fn entry(codes: &str, place: &Place, value: &DeValue<'_>) -> Result<Entry, ProblemKind> {

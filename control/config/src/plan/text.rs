@@ -109,7 +109,7 @@ fn common(out: &mut String, request: &Request, levels: Option<&PortLevels>) {
     let list = list.join(", ");
     let _ = write!(
         out,
-        "\n[port.classify]\ntrust = \"dscp\"\ndefault = 0\ndscp = {{ {} }}\n\
+        "\n[port.classify]\ntrust = \"dscp\"\ndefault = 0   # and of every DSCP that the map does not name\ndscp = {{ {} }}\n\
          \n[[port.lossless]]\npriorities = [{list}]\n",
         codes.join(", ")
     );

@@ -195,7 +195,7 @@ impl Maker<'_> {
             for (code, priority) in self.network.dscp().into_iter().zip(0_i64..) {
                 dscp.set(&code.to_string(), priority);
             }
-            made.put("classify", Node::table([("dscp", dscp)]));
+            made.put("classify", Node::table([("default", Node::leaf(0)), ("dscp", dscp)]));
         }
         // A relay stands in the link, and its queue is bytes of the link.
         let unstated = EcnDecl { on: at(!node.relay), ..EcnDecl::default() };
@@ -216,6 +216,13 @@ impl Maker<'_> {
             made.take("distance");
         }
         take_tables_of_other_schemes(&mut made);
+        // The generated code points are of no use to a port that does not read them.
+        if let Some(classify) = made.get_mut("classify")
+            && classify.get("trust").is_some_and(|it| it.tree != Tree::Leaf("dscp".into()))
+            && classify.get("dscp").is_some_and(|it| it.origin.is_none())
+        {
+            classify.take("dscp");
+        }
         for (key, list) in [("lossless", lossless), ("queue", queue)] {
             if !matches!(&list.tree, Tree::Array(elements) if elements.is_empty()) {
                 made.put(key, list);

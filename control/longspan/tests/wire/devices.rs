@@ -85,7 +85,7 @@ fn on_interfaces(driver: &str, mtu: u64) -> String {
     let port = |name: &str| {
         format!(
             "[[port]]\nname = \"{name}\"\nrate = \"1G\"\nmtu = {mtu}\ndistance = \"10m\"\n\
-             classify = {{ trust = \"dscp\", dscp = {{ \"26\" = 3 }} }}\n\
+             classify = {{ trust = \"dscp\", default = 0, dscp = {{ \"26\" = 3 }} }}\n\
              device = {{ interface = \"{name}\", driver = \"{driver}\" }}\n\
              [[port.lossless]]\npriorities = [3]\nxoff = \"64KiB\"\nheadroom = \"256KiB\"\n"
         )

@@ -275,7 +275,7 @@ fn port(
         out,
         "[[port]]\nname = \"{name}\"\nmac = \"{mac}\"\nrate = \"{rate}\"\ndistance = \"{distance}\"\nmtu = {}\n\
          tx_window = \"0us\"\nwatchdog = \"none\"\n\
-         [port.classify]\ntrust = \"dscp\"\ndscp = {{ {} }}\n\
+         [port.classify]\ntrust = \"dscp\"\ndefault = 0\ndscp = {{ {} }}\n\
          [[port.lossless]]\npriorities = [{}]\nxoff = \"{xoff}\"\n",
         request.mtu.0,
         codes.join(", "),
