@@ -13,9 +13,10 @@ use crate::flow_control::{self, bifrost};
 use crate::headroom::{HeadroomSum, frame_time};
 use crate::keys::classify::Codes;
 use crate::keys::document::Document;
-use crate::keys::port::PortDecl;
+use crate::keys::port::{FARTHEST, PortDecl};
 use crate::keys::queueing::{LosslessDecl, QueueDecl, RateLimitDecl};
 use crate::keys::running::DeviceDecl;
+use crate::link::Link;
 use crate::lscc_sum::LsccSum;
 use crate::notes::Problems;
 use crate::notifiers::lscc;
@@ -204,12 +205,26 @@ impl Check<'_> {
     fn group(&self, index: usize, port: &PortSettings, decl: &LosslessDecl) {
         let Some(priority) = values(&decl.priorities).next() else { return };
         let Some(group) = port.groups[priority.value.index()].lossless() else { return };
+        self.unit_of_headroom(index, port, decl);
         if flow_control::lateness(&port.flow_control).is_none() {
             self.headroom(index, port, group, decl);
         } else {
             flow_control::check_group(port, (priority.value, group), decl, self.problems);
         }
         self.flapping(group, decl);
+    }
+
+    /// No link needs more than the longest one, so a headroom beyond that is probably in the wrong unit.
+    fn unit_of_headroom(&self, index: usize, port: &PortSettings, decl: &LosslessDecl) {
+        let Some(At { value: SizeChoice::Given(given), place }) = &decl.headroom else { return };
+        let (given, rate, distance) = (*given, port.rate, FARTHEST);
+        let longest = Link { distance: Some(distance), ..self.built.links[index] };
+        if let Some(sum) = longest.headroom(port, self.built.cell_occupancy)
+            && given > sum.total()
+        {
+            let kind = ProblemKind::HeadroomTooLarge { given, most: sum.total(), rate, distance };
+            self.problems.warning(place, kind);
+        }
     }
 
     fn headroom(&self, index: usize, port: &PortSettings, group: &LosslessGroup, decl: &LosslessDecl) {

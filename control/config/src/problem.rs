@@ -129,6 +129,8 @@ pub enum ProblemKind {
     Program { error: Box<ProgramError>, remedy: String },
     #[error("applies only with flow_control = {word} on the port; add that key, or remove this table")]
     SchemeNotChosen { word: String },
+    #[error("applies only with {choice}, which no {what} has; choose it, or remove this table")]
+    Unread { choice: String, what: &'static str },
 
     // Physics.
     #[error(
@@ -139,6 +141,10 @@ pub enum ProblemKind {
         "with links of the longest delays that are believed, headroom would take {needed} of the shared pool, which can give {spare}; lower `most`, or add the difference to buffer.shared"
     )]
     LinkDelayRoom { needed: Bytes, spare: Bytes },
+    #[error(
+        "the headroom of {given} exceeds the {most} that the longest link, {distance} at {rate}, needs; check its unit"
+    )]
+    HeadroomTooLarge { given: Bytes, most: Bytes, rate: BitRate, distance: Distance },
     #[error(
         "the headroom of {given} is smaller than the longest frame of port {port}, {least}; a frame still arrives after XOFF"
     )]
@@ -292,6 +298,10 @@ pub enum ProblemKind {
     PortsOfFile { file: String, switch: String, ports: usize, links: usize },
     #[error("port {port} of {file} has {rate}, but its link {link} has {of_link}")]
     RateOfFile { file: String, port: String, link: String, rate: BitRate, of_link: BitRate },
+    #[error(
+        "{what} after scenario.until, which is {until}, and are left out; raise scenario.until, or let them start earlier"
+    )]
+    AfterUntil { what: String, until: Interval },
     #[error("two priorities have DSCP {}, so switches cannot tell them apart", dscp.number())]
     SameCode { dscp: Dscp },
 
@@ -372,6 +382,11 @@ impl ProblemKind {
         let more = (more > 0).then(|| format!("and {more} more"));
         let valid = known.take(NAMES).map(Into::into).chain(more).collect();
         Self::Undefined { what, got: got.into(), nearest, valid }
+    }
+
+    /// Whether it is a mistake only if it is found in every variant of a scenario.
+    pub(crate) fn is_of_all_variants(&self) -> bool {
+        matches!(self, Self::Unread { .. })
     }
 
     /// Whether both report the same kind of problem for the same key, perhaps of different switches and ports.

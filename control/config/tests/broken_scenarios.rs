@@ -94,6 +94,74 @@ fn what_is_wrong_with_an_override_is_said_of_the_override() {
 }
 
 #[test]
+fn an_override_replaces_the_other_key_for_the_same_setting() {
+    const TEXT: &str = "
+        [topology]
+        template = \"incast\"
+        delay = \"2us\"
+
+        [switch.lossless]
+        dynamic_th = -2
+
+        [[traffic]]
+        group = \"all\"
+        pattern = \"permutation\"
+        distribution = \"websearch\"
+    ";
+    let file = ScenarioFile::parse(TEXT, "text.toml").unwrap();
+    let built = |texts: &[&str]| {
+        let overrides: Vec<Override> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        let scenario = file.build(&overrides).unwrap_or_else(|error| panic!("{error}"));
+        scenario.switches[0].1.clone()
+    };
+    assert!(built(&[]).contains("dynamic_th = -2"));
+    let fixed = built(&["switch.lossless.xoff=1MB"]);
+    assert!(fixed.contains("xoff = \"1MB\"") && !fixed.contains("dynamic_th = -2"), "{fixed}");
+    let last = built(&["switch.lossless.xoff=1MB", "switch.lossless.dynamic_th=-1"]);
+    assert!(last.contains("dynamic_th = -1") && !last.contains("xoff"), "{last}");
+    built(&["topology.distance=1km", "traffic.all.size=1MB"]);
+    let refused = file.build(&["claim.one.paper=2".parse().unwrap()]).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "--set claim.one.paper=2: claim.one.paper: does not apply with --set or [[variant]]; remove it"
+    );
+}
+
+#[test]
+fn a_table_is_told_only_if_no_variant_reads_it() {
+    let said = |variants: &str| {
+        let text = format!(
+            "
+            [topology]
+            template = \"two-data-centers\"
+
+            [long_haul]
+            flow_control = \"pfc\"
+            bifrost.slot = \"20us\"
+
+            [[traffic]]
+            group = \"all\"
+            pattern = \"permutation\"
+            size = \"1MB\"
+            {variants}
+            "
+        );
+        let file = ScenarioFile::parse(&text, "text.toml").unwrap();
+        let built = file.variants.first().map(|variant| file.build(&variant.overrides).unwrap().warnings);
+        assert_eq!(built.unwrap_or_default(), []);
+        file.check().unwrap().iter().map(|problem| format!("{problem}\n")).collect::<String>()
+    };
+    let variant = |name: &str, word: &str| {
+        format!("[[variant]]\nname = \"{name}\"\nset.long_haul.flow_control = \"{word}\"\n")
+    };
+    let unread = "text.toml:7:13: warning: long_haul.bifrost: applies only with flow_control = \"bifrost\", which no \
+                  port has; choose it, or remove this table\n";
+    assert_eq!(said(""), unread);
+    assert_eq!(said(&[variant("pfc", "pfc"), variant("credits", "cbfc")].concat()), unread);
+    assert_eq!(said(&[variant("pfc", "pfc"), variant("slots", "bifrost")].concat()), "");
+}
+
+#[test]
 fn a_gateways_file_is_no_scenario() {
     assert!(!ScenarioFile::is_scenario("[[port]]\nname = \"dc0\"\n"));
     assert!(ScenarioFile::is_scenario("[topology]\ntemplate = \"incast\"\n"));

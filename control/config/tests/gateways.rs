@@ -388,6 +388,38 @@ fn no_map_that_we_ship_gives_a_code_point_that_it_does_not_name_a_priority() {
     assert!(maps > 30, "{maps} ports");
 }
 
+#[test]
+fn a_port_keeps_the_bifrost_table_of_its_profile_with_each_scheme_that_has_slots() {
+    let gateway = |word: &str, buffer: &str| {
+        let text = format!(
+            r#"
+            profile.port.long = {{ rate = "100G", distance = "80km", bifrost = {{ slot = "20us", buffer = "{buffer}" }} }}
+
+            [[port]]
+            name = "dc0"
+            rate = "100G"
+
+            [[port]]
+            name = "lh0"
+            profile = "long"
+            flow_control = "{word}"
+            lossless = [{{ priorities = [3] }}]
+            "#
+        );
+        config::parse(&text, "profile.toml")
+    };
+    for word in ["bifrost", "bifrostx", "port-grants"] {
+        let settings = gateway(word, "64MB").unwrap().program.settings().ports[1].flow_control.clone();
+        let slots = settings.bifrost().unwrap();
+        assert_eq!((slots.slot, slots.buffer), (Interval::from_micros(20), WireBytes(64_000_000)), "{word}");
+        let small = gateway(word, "1kB").unwrap_err().to_string();
+        assert!(
+            small.contains("profile.port.long.bifrost.buffer: port lh0: a Bifrost buffer of"),
+            "{word}: {small}"
+        );
+    }
+}
+
 /// The watchdog of a port of `rate` that says `keys`, and what is said about it.
 fn watched(rate: &str, keys: &str) -> (Option<Watchdog>, Vec<String>) {
     let text = format!(

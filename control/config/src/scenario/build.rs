@@ -20,8 +20,10 @@ use super::run::{RunDecl, SamplingDecl};
 use super::switches::{Made, Maker};
 use super::topology;
 use super::traffic::{self, Traffic};
+use super::uses::Uses;
 use crate::link::Senders;
 use crate::notes::Problems;
+use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{Shape, Table, or, values};
 
@@ -57,6 +59,13 @@ pub(super) fn build(table: &DeTable<'_>, file: (&str, &Beside), problems: &Probl
     let whole = !problems.has_errors();
     let written = read(&mut document, &plan);
     let topology = if whole { finish(plan, &document, problems) } else { None };
+    let is_long = |topology: &Topology| topology.links.iter().any(|link| link.settings.long);
+    if let Some(place) =
+        written.long_haul.place().filter(|_| topology.as_ref().is_some_and(|it| !is_long(it)))
+    {
+        let with = "a network without long-haul links".into();
+        problems.error(place, ProblemKind::Meaningless { with });
+    }
     let traffic = topology.as_ref().map(|topology| {
         let mut traffic = Traffic::default();
         let reader = traffic::Reader { topology, beside: file.1, until: Nanos(written.run.until().0) };
@@ -118,8 +127,11 @@ fn assemble(
     traffic: Traffic,
     problems: &Problems<'_>,
 ) -> Option<Scenario> {
+    let uses = Uses::default();
     let hosts = hosts(&written, &topology);
-    let switches = switches(file, &written, &topology, &traffic, &hosts, problems);
+    hosts.iter().filter_map(|(decl, _)| *decl).for_each(|decl| decl.note_tables(&uses));
+    let switches = switches(file, &written, &topology, &traffic, (&hosts, &uses), problems);
+    uses.warn(problems);
     let (sampling, taps) = sampling(&written, &topology, &traffic, problems);
     if problems.has_errors() {
         return None;
@@ -189,7 +201,7 @@ fn switches(
     written: &Written,
     topology: &Topology,
     traffic: &Traffic,
-    hosts: &[MadeHost<'_>],
+    (hosts, uses): (&[MadeHost<'_>], &Uses),
     problems: &Problems<'_>,
 ) -> Vec<Option<Made>> {
     let mut nodes: Vec<Vec<&NodeDecl>> = vec![Vec::new(); topology.nodes.len()];
@@ -212,6 +224,7 @@ fn switches(
         long_haul: &written.long_haul,
         nodes: &nodes,
         beside,
+        uses,
     };
     let make = |id| match topology.node(id).role {
         Role::Host => None,

@@ -5,6 +5,7 @@ use units::{BitRate, Bytes};
 use super::tree::Node;
 use crate::machine::Probability;
 use crate::place::{At, Place};
+use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{Shape, Table, table};
 
@@ -48,6 +49,15 @@ impl EcnDecl {
     }
 }
 
+/// Tables of a running gateway. A simulated switch has no process.
+const OF_PROCESS: [&str; 3] = ["dpdk", "control", "process"];
+/// The same for a port.
+const OF_DEVICE: [&str; 2] = ["device", "emulation"];
+
+/// The tables of what is generated for ports. Those of a switch stand beside its table for ports.
+const GENERATED: [(&str, &str); 3] =
+    [("ecn", "switch.ecn"), ("lossless", "switch.lossless"), ("queue", "switch.queue")];
+
 /// A layer for ports: the keys of `[[port]]` and `ecn`. If `lossless` or `queue` is a table, it applies to all that
 /// are generated.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +72,7 @@ impl PortLayer {
     /// Reads the layer in a table.
     pub fn of(section: &mut Section<'_, '_>) -> Self {
         let ecn = section.table("ecn", Table::read).unwrap_or_default();
-        let mut rest = rest(section);
+        let mut rest = rest(section, &OF_DEVICE);
         let (lossless, queue) = (rest.take("lossless"), rest.take("queue"));
         Self { ecn, port: Some(rest), lossless, queue }
     }
@@ -72,10 +82,14 @@ impl Shape for PortLayer {
     fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
         section.table(key, Self::of)
     }
+
+    fn place(&self) -> Option<&Place> {
+        self.port.as_ref()?.origin.as_ref()
+    }
 }
 
 /// A layer for a switch: the keys of a gateway's file. `port` is one table for all ports, and `lossless`, `queue` and
-/// `ecn` belong to that table.
+/// `ecn` may stand in that table or beside it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SwitchLayer {
     pub document: Option<Node>,
@@ -85,19 +99,38 @@ pub(super) struct SwitchLayer {
 impl Shape for SwitchLayer {
     fn read(section: &mut Section<'_, '_>, key: &'static str) -> Option<Self> {
         section.table(key, |section| {
-            let ecn = section.table("ecn", Table::read).unwrap_or_default();
-            let mut document = rest(section);
-            let (port, lossless, queue) =
-                (document.take("port"), document.take("lossless"), document.take("queue"));
-            Self { document: Some(document), port: PortLayer { ecn, port, lossless, queue } }
+            let stated = GENERATED.into_iter().filter(|(key, _)| section.contains(key)).collect::<Vec<_>>();
+            let port = section.table("port", |port| {
+                for (key, other) in stated.into_iter().filter(|(key, _)| port.contains(key)) {
+                    port.problems.error(&port.place_of_key(key), ProblemKind::Conflict { other });
+                }
+                PortLayer::of(port)
+            });
+            let port = port.unwrap_or_default();
+            let ecn: EcnDecl = section.table("ecn", Table::read).unwrap_or_default();
+            let mut document = rest(section, &OF_PROCESS);
+            let port = PortLayer {
+                ecn: ecn.over(port.ecn),
+                lossless: document.take("lossless").or(port.lossless),
+                queue: document.take("queue").or(port.queue),
+                ..port
+            };
+            Self { document: Some(document), port }
         })
     }
 }
 
-fn rest(section: &mut Section<'_, '_>) -> Node {
+/// The keys that were not asked for. Those that are `refused` are errors.
+fn rest(section: &mut Section<'_, '_>, refused: &[&str]) -> Node {
     let mut table = Node::table([]);
     for (name, place, value) in section.rest() {
-        table.put(name, Node::read(value.get_ref(), &Place { offset: value.span().start, ..place }));
+        let place = Place { offset: value.span().start, ..place };
+        if refused.contains(&name) {
+            let with = "a simulated switch".into();
+            section.problems.error(&place, ProblemKind::Meaningless { with });
+        } else {
+            table.put(name, Node::read(value.get_ref(), &place));
+        }
     }
     table.origin = Some(section.place.clone());
     table

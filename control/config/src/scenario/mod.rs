@@ -20,6 +20,7 @@ mod switches;
 mod topology;
 mod traffic;
 mod tree;
+mod uses;
 mod words;
 
 pub use import::{Ns3File, Translated, load_ns3, translate_ns3};
@@ -37,10 +38,10 @@ use crate::file::read_text;
 use crate::load;
 use crate::notes::Problems;
 use crate::place::{Location, Place};
-use crate::problem::{ConfigError, Problem, Severity};
+use crate::problem::{ConfigError, Problem, ProblemKind, Severity};
 use crate::render::in_markdown;
 use crate::section::Section;
-use crate::table::Table;
+use crate::table::{Key, Table};
 use crate::value::Name;
 use beside::Beside;
 use overlay::Overlay;
@@ -125,6 +126,15 @@ impl ScenarioFile {
     /// [`ConfigError::Invalid`] with all problems if the scenario is not valid. Problems of an override are reported
     /// at the override.
     pub fn build(&self, overrides: &[Override]) -> Result<Scenario, ConfigError> {
+        let mut scenario = self.build_one(overrides)?;
+        if !self.variants.is_empty() {
+            scenario.warnings.retain(|problem| !problem.kind.is_of_all_variants());
+        }
+        Ok(scenario)
+    }
+
+    /// The same, with warnings of what only other variants read.
+    fn build_one(&self, overrides: &[Override]) -> Result<Scenario, ConfigError> {
         let overlay = Overlay::new(self.text.len(), overrides);
         let problems = Problems::with_additions(&self.file, &self.text, overlay.additions());
         let built = load::table(&self.text, &problems).and_then(|mut table| {
@@ -140,17 +150,19 @@ impl ScenarioFile {
     /// # Errors
     /// [`ConfigError::Invalid`] with all problems of all variants if one of them is not valid.
     pub fn check(&self) -> Result<Vec<Problem>, ConfigError> {
-        let mut found: Vec<Problem> = Vec::new();
         let plain = self.variants.is_empty().then(Vec::new);
-        for overrides in self.variants.iter().map(|variant| &variant.overrides).chain(&plain) {
-            for overrides in [overrides, &[overrides.as_slice(), &self.quick].concat()] {
-                let problems = match self.build(overrides) {
-                    Ok(scenario) => scenario.warnings,
-                    Err(ConfigError::Invalid { problems }) => problems,
-                    Err(unreadable) => return Err(unreadable),
-                };
-                let new: Vec<_> = problems.into_iter().filter(|problem| !found.contains(problem)).collect();
-                found.extend(new);
+        let variants = self.variants.iter().map(|variant| &variant.overrides).chain(&plain);
+        let whole = variants.map(|overrides| self.problems(overrides)).collect::<Result<Vec<_>, _>>()?;
+        let variants = self.variants.iter().map(|variant| &variant.overrides).chain(&plain);
+        let quick = variants.map(|overrides| self.problems(&[overrides.as_slice(), &self.quick].concat()));
+        let mut quick = quick.collect::<Result<Vec<_>, _>>()?;
+        // A quick run ends early on purpose.
+        quick.iter_mut().for_each(|it| it.retain(|it| !matches!(it.kind, ProblemKind::AfterUntil { .. })));
+        let is_in_all = |problem: &Problem| whole.iter().chain(&quick).all(|it| it.contains(problem));
+        let mut found: Vec<Problem> = Vec::new();
+        for problem in whole.iter().chain(&quick).flatten() {
+            if !found.contains(problem) && (!problem.kind.is_of_all_variants() || is_in_all(problem)) {
+                found.push(problem.clone());
             }
         }
         if found.iter().any(|problem| problem.severity == Severity::Error) {
@@ -158,21 +170,35 @@ impl ScenarioFile {
         }
         Ok(found)
     }
+
+    /// The problems of a run with `overrides`.
+    fn problems(&self, overrides: &[Override]) -> Result<Vec<Problem>, ConfigError> {
+        match self.build_one(overrides) {
+            Ok(scenario) => Ok(scenario.warnings),
+            Err(ConfigError::Invalid { problems }) => Ok(problems),
+            Err(unreadable) => Err(unreadable),
+        }
+    }
 }
 
 /// The reference of `docs/scenarios.md`, in the form of [`crate::reference`].
 pub fn reference() -> Vec<(String, String)> {
     let mut tables = Vec::new();
-    run::RunDecl::describe("scenario", &mut tables);
-    topology::describe(&mut tables);
-    network::NetworkDecl::describe("network", &mut tables);
-    host::HostDecl::describe("host", &mut tables);
-    layers::EcnDecl::describe("ecn", &mut tables);
-    node::NodeDecl::describe("node", &mut tables);
-    traffic::TrafficDecl::describe("traffic", &mut tables);
-    run::SamplingDecl::describe("sampling", &mut tables);
-    run::ClaimDecl::describe("claim", &mut tables);
+    describe(&mut tables);
     in_markdown(tables, false)
+}
+
+/// Adds the keys of all tables of a scenario to `found`.
+fn describe(found: &mut Vec<(String, &'static [Key])>) {
+    run::RunDecl::describe("scenario", found);
+    topology::describe(found);
+    network::NetworkDecl::describe("network", found);
+    host::HostDecl::describe("host", found);
+    layers::EcnDecl::describe("ecn", found);
+    node::NodeDecl::describe("node", found);
+    traffic::TrafficDecl::describe("traffic", found);
+    run::SamplingDecl::describe("sampling", found);
+    run::ClaimDecl::describe("claim", found);
 }
 
 /// The ways to run a scenario, and its claims.

@@ -9,7 +9,7 @@ use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::section::Section;
-use crate::table::{Shape, table};
+use crate::table::{Shape, Table as _, table};
 
 table! {
     /// Keys of some nodes.
@@ -51,6 +51,13 @@ impl NodeDecl {
 
     /// Reports layers for ports that a node does not have.
     pub fn check_ports(&self, places: &[usize], topology: &Topology, problems: &Problems<'_>) {
+        let is_long = |place: &usize| {
+            topology.nodes[*place].ports.iter().any(|port| topology.links[port.link].settings.long)
+        };
+        if let Some(at) = self.place_of("long_haul").filter(|_| !places.iter().any(is_long)) {
+            let with = "a switch without long-haul links".into();
+            problems.error(at, ProblemKind::Meaningless { with });
+        }
         for &place in places {
             let node = &topology.nodes[place];
             let names = || node.ports.iter().map(|port| port.name.as_str());

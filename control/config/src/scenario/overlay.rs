@@ -93,6 +93,8 @@ pub(super) struct Overlay<'a> {
     texts: Vec<(usize, String)>,
 }
 
+/// Tables that are read from the file alone, before anything overrides it.
+const OF_FILE: [&str; 3] = ["variant", "claim", "quick"];
 /// The key of such a document.
 const KEY: &str = "value";
 
@@ -128,6 +130,12 @@ impl<'a> Overlay<'a> {
             let Ok(parsed) = DeTable::parse(text) else { continue };
             let Some((_, value)) = parsed.into_inner().into_iter().next() else { continue };
             let path: Vec<&str> = it.key.split('.').collect();
+            if OF_FILE.contains(&path[0]) {
+                let with = "--set or [[variant]]".into();
+                problems
+                    .error(&Place { key: it.key.clone(), offset: *start }, ProblemKind::Meaningless { with });
+                continue;
+            }
             if let Err((key, kind)) = put(&mut root, &path, String::new(), *start, value) {
                 problems.error(&Place { key, offset: *start }, kind);
             }
@@ -154,6 +162,10 @@ fn put<'i>(
             // The key gets the offset of the override, in case it is unknown.
             let spanned = Spanned::new(at..at, Cow::Owned((*name).to_owned()));
             if rest.is_empty() {
+                // Of two keys for the same setting the later one holds.
+                for gone in tree::alternatives(name) {
+                    table.remove(gone);
+                }
                 table.remove(*name);
                 table.insert(spanned, value);
                 return Ok(());

@@ -14,15 +14,17 @@ use super::layers::{EcnDecl, PortLayer, SwitchLayer};
 use super::network::NetworkDecl;
 use super::node::NodeDecl;
 use super::tree::{Node, Tree};
+use super::uses::Uses;
 use crate::gateway::Gateway;
-use crate::keys::port::SCHEME_TABLES;
+use crate::keys::port::{AllProfiles, SCHEME_TABLES};
 use crate::link::Senders;
 use crate::load;
 use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::{ConfigError, Problem, ProblemKind};
 use crate::render::render;
-use crate::table::at;
+use crate::section::Section;
+use crate::table::{Shape, at};
 use crate::value::Written;
 
 /// The default shared pool of a switch, as in the paper of HPCC.
@@ -45,6 +47,7 @@ pub(super) struct Maker<'a> {
     /// The keys of each node, in the order of nodes.
     pub nodes: &'a [Vec<&'a NodeDecl>],
     pub beside: &'a Beside,
+    pub uses: &'a Uses,
 }
 
 /// A switch, ready to run.
@@ -64,7 +67,7 @@ impl Maker<'_> {
         if let Some(file) = decls.iter().rev().find_map(|decl| decl.configuration.as_ref()) {
             return self.load(node, file, problems);
         }
-        let document = self.document(id);
+        let (document, unread) = self.document(id);
         let text = document.text();
         let name = format!("{} (generated)", node.name);
         let (program, found) = match load::parse(&text, &name) {
@@ -73,6 +76,9 @@ impl Maker<'_> {
             Err(ConfigError::Unreadable { .. }) => (None, Vec::new()),
         };
         note(&found, &document, &text, node, problems);
+        for (port, tables) in node.ports.iter().zip(unread) {
+            check_unread(&tables, &port.name, node, problems);
+        }
         program.map(|program| Made { program, text })
     }
 
@@ -112,15 +118,16 @@ impl Maker<'_> {
         None
     }
 
-    /// The configuration of a switch.
-    fn document(&self, id: NodeId) -> Node {
+    /// The configuration of a switch, and the tables that each of its ports does not read, as profiles.
+    fn document(&self, id: NodeId) -> (Node, Vec<Node>) {
         let node = self.topology.node(id);
         let decls = &self.nodes[id.0 as usize];
         // With equal seeds, all switches would choose alike between equal-cost paths.
         let own = (u64::from(id.0) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let seed = (self.seed ^ own).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let (name, seed) = (Node::leaf(node.name.as_str()), Node::leaf((seed >> 1) as i64));
-        let ports: Vec<Node> = node.ports.iter().map(|port| self.port(port, node, decls)).collect();
+        let ports = node.ports.iter().map(|port| self.port(port, node, decls));
+        let (ports, unread): (Vec<Node>, Vec<Node>) = ports.unzip();
         let mut document = Node::table([
             ("gateway", Node::table([("name", name), ("seed", seed)])),
             ("buffer", Node::table([("shared", Node::leaf(SHARED))])),
@@ -131,7 +138,7 @@ impl Maker<'_> {
         for over in [self.switch].into_iter().chain(own).filter_map(|decl| decl.document.clone()) {
             document.merge(over);
         }
-        document
+        (document, unread)
     }
 
     fn forwarding(&self, id: NodeId) -> Node {
@@ -163,7 +170,7 @@ impl Maker<'_> {
         ])
     }
 
-    fn port(&self, port: &Port, node: &PlanNode, decls: &[&NodeDecl]) -> Node {
+    fn port(&self, port: &Port, node: &PlanNode, decls: &[&NodeDecl]) -> (Node, Node) {
         let link = &self.topology.links[port.link].settings;
         let long = link.long;
         let mut layers = vec![&self.switch.port];
@@ -173,6 +180,51 @@ impl Maker<'_> {
             layers.extend(own.long_haul.as_ref().filter(|_| long));
             layers.extend(own.ports().filter(|(name, _)| *name == port.name).map(|(_, (_, port))| port));
         }
+        let mut made = self.bare_port(port, node);
+        // A relay stands in the link, and its queue is bytes of the link.
+        let unstated = EcnDecl { on: at(!node.relay), ..EcnDecl::default() };
+        let ecn = layers.iter().fold(unstated, |below, layer| layer.ecn.on_top_of(below));
+        let mut lossless = Node::array(self.group().into_iter().collect());
+        let mut queue = Node::array(self.queue(link.rate, &ecn).into_iter().collect());
+        // The thresholds of the switches would pause the long link whenever a relay's buffer does its work.
+        let has_own_thresholds = node.relay && long;
+        for (depth, layer) in layers.iter().enumerate() {
+            layer.port.iter().for_each(|over| made.merge(over.clone()));
+            if depth > 0 || !has_own_thresholds {
+                layer.lossless.iter().for_each(|over| lossless.merge_each(over.clone()));
+            }
+            layer.queue.iter().for_each(|over| queue.merge_each(over.clone()));
+        }
+        // Papers use headroom that no distance would allow, so the distance can be removed.
+        if made.is("distance", "none") {
+            made.take("distance");
+        }
+        let mut unread = Node::table([("port", self.take_unread(&mut made, &layers))]);
+        // The generated code points are of no use to a port that does not read them.
+        if let Some(classify) = made.get_mut("classify")
+            && classify.get("trust").is_some_and(|it| it.tree != Tree::Leaf("dscp".into()))
+            && classify.get("dscp").is_some_and(|it| it.origin.is_none())
+        {
+            classify.take("dscp");
+        }
+        for (key, list) in [("lossless", lossless), ("queue", queue)] {
+            let is_empty = matches!(&list.tree, Tree::Array(elements) if elements.is_empty());
+            let tables = layers.iter().filter_map(|layer| {
+                let table = if key == "lossless" { &layer.lossless } else { &layer.queue };
+                table.as_ref().filter(|it| matches!(it.tree, Tree::Table(_)))
+            });
+            unread.put(key, self.unread_tables(tables, !is_empty, key));
+            if !is_empty {
+                made.put(key, list);
+            }
+        }
+        self.complete_lscc(&mut made, port, node);
+        (made, unread)
+    }
+
+    /// A port as its link and the network have it, before any layer.
+    fn bare_port(&self, port: &Port, node: &PlanNode) -> Node {
+        let link = &self.topology.links[port.link].settings;
         let mut made = Node::table([
             ("name", Node::leaf(port.name.as_str())),
             ("mac", Node::leaf(port.mac.to_string())),
@@ -197,39 +249,42 @@ impl Maker<'_> {
             }
             made.put("classify", Node::table([("default", Node::leaf(0)), ("dscp", dscp)]));
         }
-        // A relay stands in the link, and its queue is bytes of the link.
-        let unstated = EcnDecl { on: at(!node.relay), ..EcnDecl::default() };
-        let ecn = layers.iter().fold(unstated, |below, layer| layer.ecn.on_top_of(below));
-        let mut lossless = Node::array(self.group().into_iter().collect());
-        let mut queue = Node::array(self.queue(link.rate, &ecn).into_iter().collect());
-        // The thresholds of the switches would pause the long link whenever a relay's buffer does its work.
-        let has_own_thresholds = node.relay && long;
-        for (depth, layer) in layers.into_iter().enumerate() {
-            layer.port.iter().for_each(|over| made.merge(over.clone()));
-            if depth > 0 || !has_own_thresholds {
-                layer.lossless.iter().for_each(|over| lossless.merge_each(over.clone()));
-            }
-            layer.queue.iter().for_each(|over| queue.merge_each(over.clone()));
-        }
-        // Papers use headroom that no distance would allow, so the distance can be removed.
-        if made.is("distance", "none") {
-            made.take("distance");
-        }
-        take_tables_of_other_schemes(&mut made);
-        // The generated code points are of no use to a port that does not read them.
-        if let Some(classify) = made.get_mut("classify")
-            && classify.get("trust").is_some_and(|it| it.tree != Tree::Leaf("dscp".into()))
-            && classify.get("dscp").is_some_and(|it| it.origin.is_none())
-        {
-            classify.take("dscp");
-        }
-        for (key, list) in [("lossless", lossless), ("queue", queue)] {
-            if !matches!(&list.tree, Tree::Array(elements) if elements.is_empty()) {
-                made.put(key, list);
-            }
-        }
-        self.complete_lscc(&mut made, port, node);
         made
+    }
+
+    /// Takes the tables of schemes that the port does not use: the layers may state them for the ports that do.
+    fn take_unread(&self, made: &mut Node, layers: &[&PortLayer]) -> Node {
+        let mut unread = Node::table([]);
+        let Some(Tree::Leaf(chosen)) = made.get("flow_control").map(|it| it.tree.clone()) else {
+            return unread;
+        };
+        let chosen = chosen.to_string();
+        for (table, words) in SCHEME_TABLES {
+            let is_read = words.iter().any(|it| it.write() == chosen);
+            for place in layers.iter().filter_map(|layer| layer.port.as_ref()?.get(table)?.origin.as_ref()) {
+                let choice = format!("flow_control = {}", words[0].write());
+                self.uses.note(place, is_read, ProblemKind::Unread { choice, what: "port" });
+            }
+            if !is_read && let Some(taken) = made.take(table) {
+                unread.put(table, taken);
+            }
+        }
+        unread
+    }
+
+    /// The tables for generated groups or queues, of which a port that has none reads nothing.
+    fn unread_tables<'n>(&self, tables: impl Iterator<Item = &'n Node>, is_read: bool, key: &str) -> Node {
+        let mut unread = Node::table([]);
+        for table in tables {
+            let choice = if key == "lossless" { "a lossless priority" } else { "data in priorities 0 to 5" };
+            if let Some(place) = &table.origin {
+                self.uses.note(place, is_read, ProblemKind::Unread { choice: choice.into(), what: "port" });
+            }
+            if !is_read {
+                unread.merge(table.clone());
+            }
+        }
+        unread
     }
 
     /// The lossless group, if any priority is lossless.
@@ -327,11 +382,30 @@ fn note(found: &[Problem], document: &Node, text: &str, node: &PlanNode, problem
     }
 }
 
-/// Takes the tables of schemes that the port does not use: other layers may state them for the ports that do.
-fn take_tables_of_other_schemes(made: &mut Node) {
-    let Some(Tree::Leaf(chosen)) = made.get("flow_control").map(|it| it.tree.clone()) else { return };
-    let chosen = chosen.to_string();
-    for (table, _) in SCHEME_TABLES.iter().filter(|(_, words)| words.iter().all(|it| it.write() != chosen)) {
-        made.take(table);
+/// Notes what is wrong with tables that a port does not read, by their keys: `port`, `lossless` and `queue`.
+fn check_unread(unread: &Node, port: &str, node: &PlanNode, problems: &Problems<'_>) {
+    let Tree::Table(kinds) = &unread.tree else { return };
+    let mut profiles = Node::table([]);
+    for (kind, tables) in kinds.iter().filter(|(_, tables)| tables.has_any()) {
+        profiles.put(kind, Node::table([(port, tables.clone())]));
     }
+    if !profiles.has_any() {
+        return;
+    }
+    let document = Node::table([("profile", profiles)]);
+    let text = document.text();
+    let of_text = Problems::new(&node.name, &text);
+    let read = load::table(&text, &of_text).map(|table| {
+        drop(<AllProfiles as Shape>::read(&mut Section::document(&table, &of_text), "profile"));
+    });
+    let Err(ConfigError::Invalid { problems: mut found }) = of_text.finish(read) else { return };
+    for problem in &mut found {
+        let below = |kind: &str| problem.key.strip_prefix(&format!("profile.{kind}.{port}"));
+        let renamed = kinds.keys().find_map(|kind| match (kind.as_str(), below(kind)?) {
+            ("port", rest) => Some(format!("port{rest}")),
+            (kind, rest) => Some(format!("port.{kind}{rest}")),
+        });
+        problem.key = renamed.unwrap_or_default();
+    }
+    note(&found, &document, &text, node, problems);
 }

@@ -16,7 +16,7 @@ use super::names::Names;
 use super::run::{MOST, SOME};
 use super::words::{LoadWord, PatternWord as Word};
 use crate::machine::Probability;
-use crate::place::At;
+use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{List, Table, table};
@@ -41,7 +41,7 @@ table! {
         /// `"poisson"`: at random, at a load. `"pairs"`: each of `sources` to one of `destinations`, in order; the shorter list repeats, so one destination gives N to 1. `"permutation"`: each of `hosts` sends to one and receives from one. `"list"`: from a file
         pattern: At<Word>, required("pattern = \"poisson\"");
         /// Priority of its flows. With `pattern = "list"` each flow has its own
-        priority: At<Priority>, default(PRIORITY);
+        priority: At<Priority>, unless(pattern, Word::List), default(PRIORITY);
         /// Names of hosts that send, with `[0-3]` and `*`
         sources: List<Names>, of(pattern, Word::Poisson, Word::Pairs, Word::AllToAll), auto("all; required for pairs");
         /// Names of hosts that receive
@@ -150,6 +150,9 @@ impl Reader<'_> {
     /// Reads one `[[traffic]]`.
     pub fn read(&self, section: &mut Section<'_, '_>, traffic: &mut Traffic) {
         let decl = TrafficDecl::read(section);
+        if let Some(start) = decl.start.as_ref().filter(|start| start.value.0 > self.until.0) {
+            self.warn_of_late(section, &start.place, "all flows start".into());
+        }
         let arrivals = decl.pattern.as_ref().and_then(|pattern| match pattern.value {
             Word::List => self.list(section, &decl).map(Arrivals::Listed),
             Word::Poisson => self.poisson(section, &decl).map(|it| Arrivals::Poisson(Arc::new(it))),
@@ -160,6 +163,11 @@ impl Reader<'_> {
             let group = traffic.group(group.value.0);
             traffic.workload.parts.push(Part { group, priority, arrivals });
         }
+    }
+
+    fn warn_of_late(&self, section: &Section<'_, '_>, place: &Place, what: String) {
+        let until = Interval(self.until.0);
+        section.problems.warning(place, ProblemKind::AfterUntil { what, until });
     }
 
     /// The hosts in `list`, at `key`; all hosts if it is absent.
@@ -288,6 +296,11 @@ impl Reader<'_> {
         let text = self.file(section, file)?;
         let host = |name: &str| self.topology.hosts().find(|host| self.topology.node(*host).name == name);
         let rows = read_csv(&text, host).map_err(|error| file_problem(section, file, error)).ok()?;
+        let late = rows.iter().filter(|row| row.start > self.until).count();
+        if late > 0 {
+            let what = format!("{late} of {} flows start", rows.len());
+            self.warn_of_late(section, &file.place, what);
+        }
         Some(rows.into())
     }
 

@@ -25,13 +25,20 @@ pub(super) enum Tree {
     Table(BTreeMap<String, Node>),
 }
 
-/// Pairs of keys that exclude each other. When trees are merged, the later key replaces the other.
+/// Pairs of keys that exclude each other, in both orders. When trees are merged, the later key replaces the other.
 static ALTERNATIVES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     let mut tables = Vec::new();
     Document::describe("", &mut tables);
+    super::describe(&mut tables);
     let keys = tables.into_iter().flat_map(|(_, keys)| keys);
-    keys.flat_map(|key| key.instead_of.iter().map(|other| (key.name, *other))).collect()
+    let pairs = keys.flat_map(|key| key.instead_of.iter().map(|other| (key.name, *other)));
+    pairs.flat_map(|(one, other)| [(one, other), (other, one)]).collect()
 });
+
+/// The keys that exclude `key`.
+pub(super) fn alternatives(key: &str) -> impl Iterator<Item = &'static str> {
+    ALTERNATIVES.iter().filter(move |(one, _)| *one == key).map(|(_, other)| *other)
+}
 
 /// The value without places.
 pub(super) fn plain(value: &DeValue<'_>) -> Value {
@@ -106,6 +113,11 @@ impl Node {
         if let Tree::Table(table) = &mut self.tree { table.remove(key) } else { None }
     }
 
+    /// Whether it is a table with entries.
+    pub fn has_any(&self) -> bool {
+        matches!(&self.tree, Tree::Table(table) if !table.is_empty())
+    }
+
     /// Puts a generated value at `key`.
     pub fn set(&mut self, key: &str, value: impl Into<Value>) {
         self.put(key, Self::leaf(value));
@@ -132,11 +144,9 @@ impl Node {
                 return;
             }
         };
-        for &(one, other) in ALTERNATIVES.iter() {
-            for (given, gone) in [(one, other), (other, one)] {
-                if entries.contains_key(given) && !entries.contains_key(gone) {
-                    table.remove(gone);
-                }
+        for gone in entries.keys().flat_map(|given| alternatives(given)) {
+            if !entries.contains_key(gone) {
+                table.remove(gone);
             }
         }
         for (key, node) in entries {

@@ -10,9 +10,12 @@ use wire::ethernet::MacAddress;
 use self::control::{DcqcnDecl, HpccDecl, TimelyDecl};
 use self::transport::{GoBackNDecl, IrnDecl, NewRenoDecl};
 use super::network::NetworkDecl;
+use super::uses::Uses;
 use super::words::{ControlPriority, ControlWord, TransportWord};
 use crate::place::At;
-use crate::table::{or, table};
+use crate::problem::ProblemKind;
+use crate::table::{Table as _, or, table};
+use crate::value::Written as _;
 
 /// The default of DCQCN's N.
 const CNP_INTERVAL: Interval = Interval::from_micros(50);
@@ -43,6 +46,29 @@ impl HostDecl {
     /// Whether its packets collect in-band telemetry.
     pub fn wants_telemetry(&self) -> bool {
         self.congestion_control() == ControlWord::Hpcc && self.transport() != TransportWord::NewReno
+    }
+
+    /// Notes which of the tables of schemes the host reads.
+    pub fn note_tables(&self, uses: &Uses) {
+        for (table, word) in
+            [("dcqcn", ControlWord::Dcqcn), ("timely", ControlWord::Timely), ("hpcc", ControlWord::Hpcc)]
+        {
+            self.note(uses, table, self.congestion_control() == word, ("congestion_control", word.write()));
+        }
+        for (table, word) in [
+            ("go_back_n", TransportWord::GoBackN),
+            ("irn", TransportWord::Irn),
+            ("new_reno", TransportWord::NewReno),
+        ] {
+            self.note(uses, table, self.transport() == word, ("transport", word.write()));
+        }
+    }
+
+    fn note(&self, uses: &Uses, table: &str, is_read: bool, (key, word): (&str, String)) {
+        if let Some(place) = self.place_of(table) {
+            let choice = format!("{key} = {word}");
+            uses.note(place, is_read, ProblemKind::Unread { choice, what: "host" });
+        }
     }
 
     /// The settings of one host.
