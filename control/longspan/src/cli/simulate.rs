@@ -40,8 +40,8 @@ use std::path::PathBuf;
 
 Exit status: 0 success, whatever the verdicts on the claims; 1 a run was interrupted (Ctrl-C, SIGTERM), is missing at
 a join, is being run by another process, or failed: an invariant was violated, the network deadlocked or
-livelocked, or a host had no free queue pair (reported with seed and time); 2 wrong usage or configuration,
-reported before anything runs.")]
+livelocked though no claim says so, or a host had no free queue pair (reported with seed and time); 2 wrong usage or
+configuration, reported before anything runs.")]
 pub struct SimulateArgs {
     /// Scenario file
     #[arg(value_name = "FILE")]
@@ -71,7 +71,7 @@ pub struct SimulateArgs {
     /// Run only this variant. Repeatable
     #[arg(long, value_name = "NAME")]
     pub only_variant: Vec<String>,
-    /// Apply the `quick` values of the scenario, which make it short
+    /// Apply the `quick` values of the scenario, which make it short. If there are any, no claim is judged
     #[arg(long)]
     pub quick: bool,
     /// Repeat runs that are already complete

@@ -26,6 +26,22 @@ pub fn judge(claims: &[Claim], planned: &[Planned], runs: &[Option<RunSummary>])
     claims.iter().flat_map(|claim| points.iter().map(move |point| at(claim, *point))).collect()
 }
 
+/// The report of a run that failed. One that stands still, as a claim says of its variant, did not.
+pub fn failure(claims: &[Claim], run: &RunSummary) -> Option<String> {
+    let is_meant = claims.iter().any(|claim| is_of_standstill(&claim.metric, &claim.of, claim.paper, run));
+    run.failure().filter(|_| !is_meant)
+}
+
+/// Whether a claim with this figure about `metric` of variant `of` says that `run` stands still as it does.
+pub fn is_of_standstill(metric: &str, of: &str, paper: Paper, run: &RunSummary) -> bool {
+    let ending = match run.ending {
+        EndingName::Deadlock => "run.deadlocked",
+        EndingName::Livelock => "run.livelocked",
+        _ => return false,
+    };
+    metric == ending && run.variant.as_deref() == Some(of) && ends(paper).0 > 0.0
+}
+
 /// Judges a claim at one point. `runs` are all runs planned there.
 fn judge_at(claim: &Claim, point: Option<&str>, runs: &[(&Planned, &Option<RunSummary>)]) -> ClaimSummary {
     let flows = fewest_flows(claim, runs);
@@ -430,7 +446,12 @@ mod tests {
         let judged_after = |ending| judged(&stands, vec![run("new", 1, ending, 0.0)]).verdict;
         assert_eq!(judged_after(EndingName::Deadlock), Reproduced);
         assert_eq!(judged_after(EndingName::Interrupted), ClaimVerdict::Unfinished(EndingName::Interrupted));
+        let claims = core::slice::from_ref(&stands);
+        let fails = |of, ending| failure(claims, &run(of, 1, ending, 0.0).1.unwrap()).is_some();
+        assert!(!fails("new", EndingName::Deadlock), "this is what the claim says");
+        assert!(fails("old", EndingName::Deadlock) && fails("new", EndingName::Livelock));
     }
+
     /// The verdict over seeds with these figures.
     fn over(claim: &Claim, figures: &[f64]) -> ClaimVerdict {
         over_seeds(claim, &figures.iter().copied().map(Some).collect::<Vec<_>>()).1

@@ -25,7 +25,7 @@ use run::SUMMARY;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::thread;
-use summary::{EndingName, RunSummary, Summary};
+use summary::{ClaimVerdict, EndingName, RunSummary, Summary};
 use units::human::count_of;
 
 /// Runs all variants, sweeps and seeds of a scenario, or a shard of them, or joins their results.
@@ -42,9 +42,12 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     if let Some(shard) = args.shard {
         let (runs, directory) = (count_of(planned as u64, "run"), args.out.display());
         console::print(&format!("Shard {shard} has {runs}, with results in {directory}\n"))?;
-        return verdict(&done.into_iter().flatten().collect::<Vec<_>>(), planned);
+        return verdict(&plan, &done.into_iter().flatten().collect::<Vec<_>>(), planned);
     }
-    let claims = claims::judge(&plan.file.claims, &plan.runs, &done);
+    let mut claims = claims::judge(&plan.file.claims, &plan.runs, &done);
+    if args.quick && !plan.file.quick.is_empty() {
+        claims.iter_mut().for_each(|claim| claim.verdict = ClaimVerdict::NotJudged);
+    }
     let runs = done.into_iter().flatten().collect();
     let summary = Summary::new(plan.file.name.clone(), plan.title.clone(), args.quick, runs, claims);
     summary::write(&args.out.join(SUMMARY), &summary)?;
@@ -57,7 +60,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     if args.tables.is_some() {
         export::write(&args.out, &summary)?;
     }
-    verdict(&summary.runs, planned)
+    verdict(&plan, &summary.runs, planned)
 }
 
 /// Runs what has no results yet. A run that an interrupt prevented has none.
@@ -84,19 +87,19 @@ fn one(plan: &RunPlan, index: usize, args: &SimulateArgs, board: &Board<'_>) -> 
         Some(run) => run::forget_checkpoint(&directory).map(|()| run),
         None => run::run(plan, index, args, &directory, board),
     };
-    if let Some(failure) = done.as_ref().ok().and_then(RunSummary::failure) {
+    if let Some(failure) = done.as_ref().ok().and_then(|run| claims::failure(&plan.file.claims, run)) {
         board.complain(&failure);
     }
     board.done(index);
     done
 }
 
-fn verdict(runs: &[RunSummary], planned: usize) -> Result<(), Failure> {
+fn verdict(plan: &RunPlan, runs: &[RunSummary], planned: usize) -> Result<(), Failure> {
     let complete = runs.iter().filter(|run| run.ending != EndingName::Interrupted).count();
     if complete < planned {
         return Err(Failure::Unfinished { complete, planned });
     }
-    match runs.iter().filter(|run| run.ending.is_failure()).count() {
+    match runs.iter().filter(|run| claims::failure(&plan.file.claims, run).is_some()).count() {
         0 => Ok(()),
         failed => Err(Failure::FailedRuns { failed, planned }),
     }

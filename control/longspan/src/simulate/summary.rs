@@ -51,8 +51,8 @@ units::named! {
 }
 
 impl EndingName {
-    /// Whether the run failed.
-    pub fn is_failure(self) -> bool {
+    /// Whether a run that ends like this failed.
+    fn is_failure(self) -> bool {
         matches!(self, Self::Deadlock | Self::Livelock | Self::Exhausted | Self::Violation)
     }
 
@@ -97,7 +97,7 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// The report of its failure, if it failed.
+    /// The report of its failure, if it ended like one.
     pub fn failure(&self) -> Option<String> {
         let Self { name, seed, ending, message, .. } = self;
         let message = message.as_deref().unwrap_or_default();
@@ -245,6 +245,8 @@ pub enum ClaimVerdict {
     Mixed,
     /// No run has such a figure, or one has too few flows for it.
     NotMeasured,
+    /// The runs were shortened.
+    NotJudged,
     /// There is no verdict, because one of its runs ended like this.
     Unfinished(EndingName),
 }
@@ -265,6 +267,7 @@ impl ClaimVerdict {
             Self::Contradicted => "contradicted",
             Self::Mixed => "mixed",
             Self::NotMeasured => "not measured",
+            Self::NotJudged => "not judged",
             Self::Unfinished(ending) => ending.name(),
         }
     }

@@ -1,7 +1,7 @@
 //! The page on standard output: results of the runs, and verdicts on the claims.
 
 use super::sets::{self, Set};
-use super::summary::{ClaimSummary, Spread, Summary};
+use super::summary::{ClaimSummary, ClaimVerdict, Spread, Summary};
 use crate::chart::axis::Quantity;
 use crate::console::line;
 use config::scenario::Paper;
@@ -114,6 +114,9 @@ fn write_claims(page: &mut String, summary: &Summary) {
         "CLAIMS: the paper's figure; our median, minimum and maximum over all seeds; fewest flows of a run",
         &table,
     );
+    if summary.claims.iter().any(|claim| claim.verdict == ClaimVerdict::NotJudged) {
+        line!(page, "  The runs were shortened by --quick, so no claim is judged.");
+    }
     let mut shown = BTreeSet::new();
     for claim in summary.claims.iter().filter(|claim| shown.insert(&claim.id)) {
         let against = claim.against.as_ref().map_or_else(String::new, |it| format!(" compared with {it}"));

@@ -58,7 +58,7 @@ fn page(directory: &Path, summary: &Summary) -> Result<String, PageError> {
     body += &over_time::section(&drawn);
     body += &pauses::section(&drawn);
     body += &over_time::flows(&drawn);
-    body += &tables::runs(&summary.runs);
+    body += &tables::runs(&summary.runs, &summary.claims);
     body += &tables::metrics(&sets);
     Ok(html::page(title, &body))
 }

@@ -3,6 +3,7 @@
 use super::html;
 use crate::chart::axis::Quantity;
 use crate::chart::text::escaped;
+use crate::simulate::claims::is_of_standstill;
 use crate::simulate::sets::Set;
 use crate::simulate::summary::{ClaimSummary, EndingName, RunSummary, Spread};
 use crate::simulate::tables::shown;
@@ -59,12 +60,14 @@ fn number(text: &str) -> String {
 }
 
 /// The runs, collapsed at first. Those that did not finish are listed above.
-pub fn runs(runs: &[RunSummary]) -> String {
+pub fn runs(runs: &[RunSummary], claims: &[ClaimSummary]) -> String {
     let unfinished = runs.iter().filter(|run| run.ending != EndingName::Finished).map(|run| {
         let message = run.message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
         let ended = format!("{} (seed {}) ended by {}{message}", run.name, run.seed, run.ending.name());
-        // A scenario may set its limit on purpose.
-        let class = if run.ending == EndingName::Limit { "note" } else { "failed" };
+        // A scenario may set its limit on purpose, and claim that a run stands still.
+        let stands = |it: &ClaimSummary| is_of_standstill(&it.metric, &it.of, it.paper, run);
+        let is_meant = run.ending == EndingName::Limit || claims.iter().any(stands);
+        let class = if is_meant { "note" } else { "failed" };
         format!("<p class=\"{class}\">{}</p>\n", escaped(&ended))
     });
     let unfinished: String = unfinished.collect();
