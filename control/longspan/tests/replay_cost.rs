@@ -5,7 +5,7 @@
 mod common;
 
 use common::*;
-use replay::capture::{CaptureError, CaptureSink, CaptureWriter, Captured, FrameSource, Pace};
+use replay::capture::{CaptureError, CaptureSink, CaptureWriter, Captured, FrameSource, Interface, Pace};
 use replay::series::Sampling;
 use replay::{Input, Outputs, Replay, Side};
 use std::io::{self, Write};
@@ -32,7 +32,8 @@ impl FrameSource for Generated {
     fn current(&self) -> Option<Captured<'_>> {
         let number = self.count.checked_sub(1)?;
         let at = Nanos(1_000_000_000 + number / 40 * 10_000_000 + number % 40 * 100);
-        Some(Captured { at, data: &self.frame, original_length: self.frame.len() as u32 })
+        let (data, interface) = (&self.frame, Interface::default());
+        Some(Captured { at, data, original_length: data.len() as u32, interface })
     }
 }
 

@@ -12,6 +12,10 @@ fn the_summary_of_the_soft_roce_capture_is_the_golden_one() {
     let arguments = ["--config", config.to_str().unwrap(), "--split", capture.to_str().unwrap()];
     let sides = ["--from", "dc0=52:54:00:00:00:01", "--from", "lh0=52:54:00:00:00:02"];
     let summary = replayed(&[arguments, sides].concat()).stdout;
+    let (before, after) = summary.split_once(" It took ").unwrap();
+    let (took, after) = after.split_once(" to replay.").unwrap();
+    assert!(took.ends_with('s'), "{took}");
+    let summary = format!("{before}{after}");
     let golden = repository("control/longspan/tests/golden/soft-roce-summary.txt");
     if std::env::var_os("LONGSPAN_WRITE_GOLDEN").is_some() {
         std::fs::write(&golden, &summary).unwrap();
@@ -38,11 +42,9 @@ fn the_reports_of_the_soft_roce_capture_are_the_golden_ones_byte_for_byte() {
 }
 
 #[test]
-fn the_pages_that_show_the_summary_show_the_golden_one() {
+fn the_page_that_shows_the_summary_shows_the_golden_one() {
     let read = |path| std::fs::read_to_string(repository(path)).unwrap();
     let golden = read("control/longspan/tests/golden/soft-roce-summary.txt");
-    assert!(read("README.md").contains(&format!("```text\n{golden}```\n")), "README.md");
-
     let (_, tables) = golden.split_once("\n\n").unwrap();
     let (tables, _) = tables.rsplit_once("\n\n").unwrap();
     let indent = |line: &str| if line.is_empty() { String::new() } else { format!("    {line}") };

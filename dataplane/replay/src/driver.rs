@@ -102,8 +102,7 @@ impl<S: FrameSource> Replay<S> {
             }
         };
         gateway.take_last_events();
-        let clamped = (0..self.merge.sources()).map(|source| self.merge.clamped(source)).sum();
-        let report = Report::new(name, &gateway, &input, clamped, ending);
+        let report = Report::new(name, &gateway, &input, self.merge.clock_faults(), ending);
         let series = gateway.sampler.map(|sampler| sampler.finish(&gateway.shard, gateway.now));
         gateway.outputs.finish()?;
         Ok(Outcome { report, input_error: input.error, interrupted: input.interrupted, series })
@@ -126,7 +125,7 @@ impl<S: FrameSource> Replay<S> {
                 }
             };
             played.count(now, &frame);
-            match self.sides[source].port_of(frame.data) {
+            match self.sides[source].port_of(&frame) {
                 Some(port) => gateway.arrive(now, port, &frame)?,
                 None => {
                     gateway.pass_by(now);

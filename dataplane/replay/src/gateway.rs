@@ -182,6 +182,9 @@ impl<W: CaptureSink> Gateway<W> {
 
     /// Lets leave what can leave after the last arrival.
     pub fn drain(&mut self, limit: Nanos) -> Result<Ending, CaptureError> {
+        // Otherwise an announcement would always be due.
+        self.shard.shut_down_agents();
+        self.serve(self.now)?;
         while self.next != Nanos::NEVER {
             let departs = |port| self.shard.departure(port) != Nanos::NEVER;
             if !self.ports().any(departs) && (self.holds_frames() || self.has_paused_group()) {

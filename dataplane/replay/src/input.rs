@@ -27,7 +27,7 @@ pub enum Side {
 
 impl Side {
     #[inline]
-    pub(crate) fn port_of(&self, frame: &[u8]) -> Option<PortId> {
+    pub(crate) fn port_of(&self, frame: &Captured<'_>) -> Option<PortId> {
         match self {
             Self::Port(port) => Some(*port),
             Self::Split(splitter) => splitter.port_of(frame),
@@ -76,7 +76,12 @@ impl Unassigned {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::Interface;
     use units::Nanos;
+
+    fn captured(data: &[u8], original_length: u32) -> Captured<'_> {
+        Captured { at: Nanos(0), data, original_length, interface: Interface::default() }
+    }
 
     #[test]
     fn the_first_eight_sources_are_named_and_the_others_counted() {
@@ -87,10 +92,10 @@ mod tests {
                 data[11] = source;
                 let length = if round == 0 { 60 } else { 14 };
                 let data = &data[..length];
-                unassigned.count(&Captured { at: Nanos(0), data, original_length: 60 });
+                unassigned.count(&captured(data, 60));
             }
         }
-        unassigned.count(&Captured { at: Nanos(0), data: &[1, 2], original_length: 2 });
+        unassigned.count(&captured(&[1, 2], 2));
         assert_eq!(unassigned.volume, Volume { frames: 21, bytes: Bytes(20 * 60 + 2) });
         assert_eq!(unassigned.sources.len(), 8);
         assert!(unassigned.sources.iter().all(|(_, frames)| *frames == 2));

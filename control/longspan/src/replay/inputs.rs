@@ -63,7 +63,7 @@ fn open_split(
     let mut rules = Vec::new();
     for from in &args.from {
         let port = port_called(gateway, &from.port)?;
-        rules.extend(from.sources.iter().map(|source| (*source, port)));
+        rules.extend(from.sources.iter().map(|source| (source.clone(), port)));
     }
     // One stream feeds several links. The rate of the slowest overruns none of them.
     let rate_of = |port: PortId| gateway.program.port(port).rate;

@@ -19,6 +19,7 @@ use outputs::Destinations;
 use replay::report::Report;
 use replay::series::Sampling;
 use replay::{Outcome, Replay};
+use std::time::Instant;
 use units::human::thousands;
 
 /// The progress of captures whose total length is known.
@@ -54,6 +55,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
 
     let total_bytes = inputs::total_bytes(args);
     let bar = progress::bar(total_bytes, if total_bytes.is_some() { MEASURED } else { UNMEASURED });
+    let begun = Instant::now();
     let outcome = replay.run(&gateway.name, outputs, |progress| {
         bar.set_message(thousands(progress.frames));
         bar.set_position(progress.bytes);
@@ -70,7 +72,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     if args.json {
         console::print(&report.to_json())?;
     } else {
-        console::print(&summary::page(&report, &destinations))?;
+        console::print(&summary::page(&report, begun.elapsed(), &destinations))?;
     }
     if let Some(error) = input_error {
         return Err(Failure::Run(error));

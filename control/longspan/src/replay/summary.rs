@@ -1,19 +1,25 @@
 //! The page on standard output: the results for a network operator, and the written files.
 
 use super::outputs::Destinations;
+use crate::chart::axis::Quantity;
 use crate::console::line;
 use core::fmt::Write;
-use replay::report::Report;
+use core::time::Duration;
+use replay::report::{InputReport, Report};
 use report::{LimitsReport, PortReport, PriorityReport, WatchdogQueueReport};
 use switch::Volume;
 use switch::figure::LISTS;
 use telemetry::table::{Columns, Table, section};
 use telemetry::tables::{self, threshold};
-use units::human::{bytes, nanos, rate, thousands};
+use units::human::{bytes, count_of, nanos, rate, thousands};
 
-/// The page, in plain ASCII. It has at most 100 columns if names have the usual length.
-pub fn page(report: &Report, destinations: &Destinations) -> String {
-    let mut page = heading(report);
+/// The most raised timestamps that cause no drops worth a warning: a burst that any port takes.
+const FEW: u64 = 32;
+
+/// The page, in plain ASCII, of a replay that took so long on this machine. It has at most 100 columns if names have the
+/// usual length.
+pub fn page(report: &Report, took: Duration, destinations: &Destinations) -> String {
+    let mut page = heading(report, took);
     write_ports(&mut page, report);
     write_lossless(&mut page, report);
     write_listed(&mut page, report);
@@ -25,19 +31,35 @@ pub fn page(report: &Report, destinations: &Destinations) -> String {
     page
 }
 
-fn heading(report: &Report) -> String {
+fn heading(report: &Report, took: Duration) -> String {
     let mut page = String::new();
     let input = &report.input;
-    let span = |first: Option<u64>, last: Option<u64>| nanos(last.unwrap_or(0) - first.unwrap_or(0));
+    let clock = &report.clock;
+    // The clock stands still while frames pass by that enter no port.
+    let between =
+        |first: Option<u64>, last: Option<u64>| last.unwrap_or(0).saturating_sub(first.unwrap_or(0));
+    let arrivals = between(clock.first_arrival_ns, clock.last_arrival_ns);
+    let per_second = |count: u64| (u128::from(count) * 1_000_000_000 / u128::from(arrivals.max(1))) as u64;
+    let rates = format!(
+        ": {} frames/s, {}",
+        thousands(per_second(input.read.frames)),
+        Quantity::Rate.shown(per_second(input.read.bytes.0 * 8) as f64)
+    );
     line!(page, "Replay through gateway \"{}\" (seed {})", report.program.name, report.program.seed);
     line!(
         page,
-        "{} frames, {}; captured over {}, replayed over {}, finished after {}",
-        thousands(input.read.frames),
+        "{}, {}, captured over {}{}",
+        count_of(input.read.frames, "frame"),
         bytes(input.read.bytes.0),
-        span(input.first_ns, input.last_ns),
-        span(report.clock.first_arrival_ns, report.clock.last_arrival_ns),
-        span(report.clock.first_arrival_ns, report.clock.end_ns),
+        nanos(between(input.first_ns, input.last_ns)),
+        if arrivals > 0 { rates } else { String::new() },
+    );
+    line!(
+        page,
+        "The gateway's clock ran for {}, of which {} after the last frame. It took {} to replay.",
+        nanos(between(clock.first_arrival_ns, clock.end_ns)),
+        nanos(between(clock.last_arrival_ns, clock.end_ns)),
+        nanos(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
     );
     if !input.complete {
         line!(
@@ -45,12 +67,21 @@ fn heading(report: &Report) -> String {
             "A capture could not be read to its end; this summary covers the frames before that point."
         );
     }
-    if input.clamped_timestamps > 0 {
-        let frames = thousands(input.clamped_timestamps);
-        line!(page, "{frames} timestamps lay before that of an earlier frame and were raised.");
-    }
+    write_clock_faults(&mut page, &report.input);
     write_unassigned(&mut page, report);
     page
+}
+
+fn write_clock_faults(page: &mut String, input: &InputReport) {
+    for (count, what, then) in [
+        (input.clamped_timestamps, "timestamp", "up to 1 ms before that of an earlier frame: raised to it"),
+        (input.stray_timestamps, "timestamp", "far from all others: that frame came with the one before"),
+        (input.clock_steps, "step", "back of the clock of a capture: frames kept their gaps"),
+    ] {
+        if count > 0 {
+            line!(page, "{} {then}.", count_of(count, what));
+        }
+    }
 }
 
 fn write_unassigned(page: &mut String, report: &Report) {
@@ -144,6 +175,9 @@ fn write_drops(page: &mut String, report: &Report) {
         }
     }
     section(page, "DROPS", &table);
+    if !table.is_empty() && report.input.clamped_timestamps > FEW {
+        line!(page, "  Frames with a raised timestamp came in one instant. They may be the cause of drops.");
+    }
 }
 
 fn write_storms(page: &mut String, report: &Report) {

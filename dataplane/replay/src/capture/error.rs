@@ -2,7 +2,7 @@
 
 use core::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use units::Nanos;
 
 /// Why a capture cannot be read or written. Offsets are in bytes from the start of the capture to the faulty
@@ -65,8 +65,8 @@ pub enum CaptureError {
     },
     /// The frames are not Ethernet.
     #[error(
-        "{}: byte {offset}: {}link type is {found}, but only Ethernet (1) is supported",
-        path.display(), of_interface(*interface)
+        "{}: byte {offset}: {}link type is {found}, but only Ethernet (1) is supported{}",
+        path.display(), of_interface(*interface), without_interface(path, *interface)
     )]
     NotEthernet {
         /// The capture.
@@ -236,6 +236,14 @@ fn hint(magic: [u8; 4]) -> &'static str {
         [0xfd, b'7', b'z', b'X'] => " (xz; decompress it first)",
         _ => "",
     }
+}
+
+/// How to go on without the frames of an interface.
+fn without_interface(path: &Path, interface: Option<u32>) -> String {
+    interface.map_or_else(String::new, |number| {
+        let path = path.display();
+        format!("; leave it out: tshark -r {path} -Y 'frame.interface_id != {number}' -w ethernet.pcapng")
+    })
 }
 
 fn of_interface(interface: Option<u32>) -> String {

@@ -2,6 +2,7 @@
 
 use super::pace::{Pace, Pacer};
 use super::source::{Captured, FrameSource};
+use super::steady::{ClockFaults, Steady};
 use super::{CaptureError, LATEST};
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +23,7 @@ pub struct Merged<'a> {
 /// Plays several sources together, in the order of the instants that each [`Pace`] gives. Of frames with the
 /// same instant, that of the earlier source is first.
 ///
-/// Instants that go back within a source, as in real captures, are raised to the latest so far and counted.
+/// Instants never go back within a source, whatever its timestamps say ([`ClockFaults`]).
 /// Frames that a pace or loop would move past 2553 arrive at the end of that year. Only one frame per source
 /// is held, so memory is constant.
 pub struct Merge<S> {
@@ -35,11 +36,8 @@ pub struct Merge<S> {
 }
 
 struct Lane<S> {
-    source: S,
+    source: Steady<S>,
     pacer: Pacer,
-    /// The latest captured instant.
-    latest: Nanos,
-    clamped: u64,
 }
 
 impl<S: FrameSource> Merge<S> {
@@ -49,21 +47,18 @@ impl<S: FrameSource> Merge<S> {
     /// The error that keeps the first frame of a source from being read.
     pub fn new(sources: impl IntoIterator<Item = (S, Pace)>) -> Result<Self, CaptureError> {
         let mut started = Vec::new();
-        for (mut source, pace) in sources {
-            source.advance()?;
-            started.push((source, pace));
+        for (source, pace) in sources {
+            let mut source = Steady::new(source);
+            let first = source.advance()?;
+            started.push((source, pace, first));
         }
-        let firsts = started.iter().filter_map(|(source, _)| source.current());
-        let origin = firsts.map(|frame| frame.at).min().unwrap_or(Nanos::ZERO);
-        let lanes = started.into_iter().map(|(source, pace)| Lane {
-            source,
-            pacer: Pacer::new(pace, origin),
-            latest: Nanos::ZERO,
-            clamped: 0,
-        });
-        let mut lanes: Vec<_> = lanes.collect();
-        let heads = lanes.iter_mut().enumerate();
-        let turns = heads.filter_map(|(index, lane)| Some(Reverse((lane.head()?, index)))).collect();
+        let origin = started.iter().filter_map(|(.., first)| *first).min().unwrap_or(Nanos::ZERO);
+        let (mut lanes, mut turns) = (Vec::new(), BinaryHeap::new());
+        for (index, (source, pace, first)) in started.into_iter().enumerate() {
+            let mut lane = Lane { source, pacer: Pacer::new(pace, origin) };
+            turns.extend(first.and_then(|at| lane.arrival(at)).map(|now| Reverse((now, index))));
+            lanes.push(lane);
+        }
         Ok(Self { lanes, turns, lent: None, origin })
     }
 
@@ -72,17 +67,12 @@ impl<S: FrameSource> Merge<S> {
         self.origin
     }
 
-    /// Frames of source `source` whose instant went back and was raised.
-    ///
-    /// # Panics
-    /// If there is no such source.
-    pub fn clamped(&self, source: usize) -> u64 {
-        self.lanes[source].clamped
-    }
-
-    /// The number of sources.
-    pub fn sources(&self) -> usize {
-        self.lanes.len()
+    /// What was wrong with the timestamps of all sources so far.
+    pub fn clock_faults(&self) -> ClockFaults {
+        self.lanes.iter().fold(ClockFaults::default(), |mut all, lane| {
+            all += lane.source.faults;
+            all
+        })
     }
 
     /// Lends the next frame; `None` at the end of all sources.
@@ -105,7 +95,7 @@ impl<S: FrameSource> Merge<S> {
     fn refill(&mut self, index: usize) -> Result<(), CaptureError> {
         let lane = &mut self.lanes[index];
         let more = lane.source.advance();
-        let next = if matches!(more, Ok(true)) { lane.head() } else { None };
+        let next = if let Ok(Some(at)) = more { lane.arrival(at) } else { None };
         if let Some(mut top) = self.turns.peek_mut() {
             match next {
                 Some(now) => *top = Reverse((now, index)),
@@ -117,13 +107,11 @@ impl<S: FrameSource> Merge<S> {
 }
 
 impl<S: FrameSource> Lane<S> {
-    /// The arrival of the source's current frame.
+    /// The arrival of the source's current frame, whose instant is `at`.
     #[inline]
-    fn head(&mut self) -> Option<Nanos> {
-        let Captured { at, original_length, .. } = self.source.current()?;
-        self.clamped += u64::from(at < self.latest);
-        self.latest = self.latest.max(at);
-        Some(self.pacer.instant(self.latest, original_length).min(LATEST))
+    fn arrival(&mut self, at: Nanos) -> Option<Nanos> {
+        let Captured { original_length, .. } = self.source.current()?;
+        Some(self.pacer.instant(at, original_length).min(LATEST))
     }
 }
 
@@ -175,7 +163,7 @@ mod tests {
     fn instants_that_go_back_are_raised_and_counted() {
         let mut merge = merge(&[(&[7, 5, 6, 8], Pace::AsCaptured), (&[6], Pace::AsCaptured)]);
         assert_eq!(played(&mut merge), [(1, 0, 6), (0, 0, 7), (0, 1, 7), (0, 2, 7), (0, 3, 8)]);
-        assert_eq!([merge.clamped(0), merge.clamped(1)], [2, 0]);
+        assert_eq!(merge.clock_faults(), ClockFaults { raised: 2, ..ClockFaults::default() });
     }
 
     #[test]

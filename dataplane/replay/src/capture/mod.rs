@@ -20,6 +20,7 @@ mod record;
 mod resolution;
 mod source;
 mod split;
+mod steady;
 mod window;
 mod writer;
 
@@ -36,8 +37,9 @@ pub use merge::{Merge, Merged};
 pub use pace::{Pace, ParseSpeedError, Speed};
 pub use pcapng_writer::{CaptureInterface, PcapngWriter};
 pub use reader::{CaptureFile, CaptureReader};
-pub use source::{Captured, FrameSource};
+pub use source::{Captured, FrameSource, Interface};
 pub use split::{ParseSourceMatchError, SourceMatch, Splitter};
+pub use steady::ClockFaults;
 pub use writer::{CaptureSink, CaptureWriter, Saved};
 
 use units::Nanos;

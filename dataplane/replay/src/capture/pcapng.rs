@@ -17,6 +17,7 @@ const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MARK: u32 = 0x1a2b_3c4d;
 
 const OPTION_END: u16 = 0;
+const OPTION_NAME: u16 = 2;
 const OPTION_TSRESOL: u16 = 9;
 const OPTION_FCSLEN: u16 = 13;
 const OPTION_TSOFFSET: u16 = 14;
@@ -70,8 +71,9 @@ pub(super) struct Pcapng {
     latest: Nanos,
 }
 
-#[derive(Clone, Copy)]
 struct Interface {
+    /// Empty if it has none in UTF-8.
+    name: String,
     link_type: LinkType,
     /// The maximum captured bytes of a simple packet; zero is unlimited.
     snap_length: u32,
@@ -121,6 +123,12 @@ impl Pcapng {
         }
     }
 
+    /// The name of an interface of this section.
+    #[inline]
+    pub(super) fn name(&self, interface: u32) -> &str {
+        self.interfaces.get(interface as usize).map_or("", |it| &it.name)
+    }
+
     /// Reads a section header, whose byte order mark applies to the rest of it and to the section.
     fn enter_section<R: Read>(&mut self, window: &mut Window<R>) -> Result<(), CaptureError> {
         window.need(BLOCK_START + 4)?;
@@ -154,6 +162,7 @@ impl Pcapng {
             return Err(window.corrupt(Corruption::TooManyInterfaces { limit: MOST_INTERFACES as u32 }));
         }
         let mut interface = Interface {
+            name: String::new(),
             link_type: LinkType(self.order.u16_at(body, 0)),
             snap_length: self.order.u32_at(body, 4),
             fcs: 0,
@@ -201,7 +210,8 @@ impl Pcapng {
             Corruption::FrameOutsideBlock { length: captured, room }
         } else if let Some(at) = at {
             let start = window.position() + BLOCK_START + fields;
-            let record = Record::new(at, start, captured, original, interface.fcs);
+            let record =
+                Record { interface: number, ..Record::new(at, start, captured, original, interface.fcs) };
             self.latest = at;
             window.consume(block.length as usize);
             return Ok(record);
@@ -271,6 +281,7 @@ impl Interface {
             let misfit = Corruption::OptionLength { code, length };
             let value = rest[4..].get(..usize::from(length)).ok_or(misfit)?;
             match (code, value) {
+                (OPTION_NAME, name) => self.name = str::from_utf8(name).unwrap_or_default().into(),
                 (OPTION_TSRESOL, [unit]) => self.resolution = self.resolution.with_unit(*unit),
                 (OPTION_FCSLEN, [length]) => self.fcs = *length,
                 (OPTION_TSOFFSET, [_, _, _, _, _, _, _, _]) => {
@@ -404,7 +415,8 @@ mod tests {
         let (frames, error) = read(&capture);
         assert_eq!(frames.len(), 1);
         let told = format!(
-            "made-up: byte {at}: interface 1: link type is LINUX_SLL2 (276), but only Ethernet (1) is supported"
+            "made-up: byte {at}: interface 1: link type is LINUX_SLL2 (276), but only Ethernet (1) is supported; \
+             leave it out: tshark -r made-up -Y 'frame.interface_id != 1' -w ethernet.pcapng"
         );
         assert_eq!(error.unwrap().to_string(), told);
     }

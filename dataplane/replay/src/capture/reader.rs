@@ -4,7 +4,7 @@ use super::CaptureError;
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
 use super::record::Record;
-use super::source::{Captured, FrameSource};
+use super::source::{Captured, FrameSource, Interface};
 use super::window::Window;
 use std::fs::File;
 use std::io::Read;
@@ -90,8 +90,13 @@ impl<R: Read> FrameSource for CaptureReader<R> {
 
     #[inline]
     fn current(&self) -> Option<Captured<'_>> {
-        let Record { at, start, length, original_length } = self.record?;
-        Some(Captured { at, data: self.window.bytes(start, length as usize), original_length })
+        let Record { at, start, length, original_length, interface } = self.record?;
+        let name = match &self.format {
+            Format::Pcap(_) => "",
+            Format::Pcapng(pcapng) => pcapng.name(interface),
+        };
+        let interface = Interface { number: interface, name };
+        Some(Captured { at, data: self.window.bytes(start, length as usize), original_length, interface })
     }
 }
 

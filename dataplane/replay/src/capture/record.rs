@@ -9,6 +9,8 @@ pub(super) struct Record {
     pub(super) start: usize,
     pub(super) length: u32,
     pub(super) original_length: u32,
+    /// The number of its interface.
+    pub(super) interface: u32,
 }
 
 impl Record {
@@ -18,6 +20,6 @@ impl Record {
     #[inline]
     pub(super) fn new(at: Nanos, start: usize, captured: u32, original: u32, fcs: u8) -> Self {
         let original_length = original.max(captured).saturating_sub(u32::from(fcs));
-        Self { at, start, length: captured.min(original_length), original_length }
+        Self { at, start, length: captured.min(original_length), original_length, interface: 0 }
     }
 }

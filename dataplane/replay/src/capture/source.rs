@@ -13,6 +13,17 @@ pub struct Captured<'a> {
     pub data: &'a [u8],
     /// Its length on the link in bytes, without FCS; never less than `data.len()`.
     pub original_length: u32,
+    /// The interface at which it was captured.
+    pub interface: Interface<'a>,
+}
+
+/// An interface of a pcapng section. A pcap file has one, without a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interface<'a> {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Its name; empty if the capture has none in UTF-8.
+    pub name: &'a str,
 }
 
 impl Captured<'_> {

@@ -4,7 +4,7 @@ use super::{
     ClockReport, Conservation, EndingReport, FORMAT, InputReport, PausedReport, ProgramReport, Report,
     SourceReport, UnassignedReport,
 };
-use crate::capture::CaptureSink;
+use crate::capture::{CaptureSink, ClockFaults};
 use crate::gateway::{Ending, Gateway};
 use crate::input::Unassigned;
 use crate::played::Played;
@@ -17,7 +17,7 @@ impl Report {
         name: &str,
         gateway: &Gateway<W>,
         played: &Played,
-        clamped_timestamps: u64,
+        faults: ClockFaults,
         ending: Ending,
     ) -> Self {
         let settings = gateway.shard.program().settings();
@@ -31,7 +31,9 @@ impl Report {
                 read: played.volume,
                 first_ns,
                 last_ns,
-                clamped_timestamps,
+                clamped_timestamps: faults.raised,
+                stray_timestamps: faults.strays,
+                clock_steps: faults.steps,
                 unassigned: unassigned(&played.unassigned),
             },
             clock: ClockReport {

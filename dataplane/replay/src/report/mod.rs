@@ -59,8 +59,12 @@ pub struct InputReport {
     pub first_ns: Option<u64>,
     /// The latest instant of a frame.
     pub last_ns: Option<u64>,
-    /// Frames whose instant was before that of an earlier frame, and was raised.
+    /// Frames whose instant was up to a millisecond before that of an earlier frame, and was raised.
     pub clamped_timestamps: u64,
+    /// Frames whose instant alone was far off, and which were played with the one before.
+    pub stray_timestamps: u64,
+    /// Times that the clock of a capture was set back. Frames kept their gaps.
+    pub clock_steps: u64,
     /// Frames of captures with both directions that match no side.
     pub unassigned: UnassignedReport,
 }
