@@ -321,6 +321,7 @@ fn no_longer(over: Mismatches, found: Mismatches) -> Vec<String> {
     }
     lines.extend(others.into_iter().map(|it| match it {
         Mismatch::SameChassis => "no neighbour has the identity of this gateway any more".into(),
+        Mismatch::Cee => "no neighbour speaks only the older form of DCBX any more".into(),
         _ => "no more than one neighbour speaks DCBX now".into(),
     }));
     lines

@@ -96,3 +96,22 @@ fn a_capture_of_several_interfaces_is_split_by_their_names() {
         assert_eq!(report["input"]["unassigned"]["frames"], 5 - assigned, "{from}");
     }
 }
+
+/// An LLDPDU of a switch with the CEE form of DCBX, as one on the wire.
+const CEE: &str = "0180c200000e020000000b0188cc020704020000000b01040805457468312f313706020078fe37001b21020\
+    20a00000000000100000001041100008000000100003232000000000000080606000080001008080a0000800012b7011b21100000";
+
+#[test]
+fn a_neighbour_that_speaks_only_the_older_form_of_dcbx_is_a_mismatch() {
+    let data: Vec<u8> =
+        (0..CEE.len()).step_by(2).map(|at| u8::from_str_radix(&CEE[at..at + 2], 16).unwrap()).collect();
+    let length = data.len() as u32;
+    let agent = GATEWAY.replace("\n[[port]]\nname = \"lh0\"", "[port.lldp]\n\n[[port]]\nname = \"lh0\"");
+    let report = replay(&agent, &[(1_000_000_000, data, length)]);
+    let lldp = &report["ports"][0]["lldp"];
+    assert_eq!(
+        [&lldp["neighbours"], &lldp["mismatch"]["cee"], &lldp["discarded_tlvs"]],
+        [1, 1, 0],
+        "{lldp:#}"
+    );
+}

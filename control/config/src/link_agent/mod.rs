@@ -53,6 +53,7 @@ pub(crate) fn build(decl: &LldpDecl, port: &PortSettings, gateway: &str, first: 
             enabled: port.lossless(),
         }),
         applications: roce.into_iter().map(roce_in).collect(),
+        cee: false,
     };
     LinkAgent { interval: decl.interval(), message }
 }

@@ -522,6 +522,7 @@ pub fn snapshot_of_neighbours_called(ports: &[&str]) -> Snapshot {
             ets_recommendation: None,
             pfc: Some(lldp::Pfc { willing: false, macsec_bypass: false, capability: 1, enabled }),
             applications: [roce].into_iter().collect(),
+            cee: false,
         };
         let mut bytes = vec![0; lldp::LONGEST_EMITTED];
         let length = neighbour.emit(MacAddress([2, 0, 0, 0, 9, 2]), &mut bytes).unwrap();

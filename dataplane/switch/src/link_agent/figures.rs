@@ -53,6 +53,8 @@ pub(crate) static FIGURES: FigureList = FigureList {
             gauge several_neighbours = found(it, Mismatch::SeveralNeighbours)?;
             /// The chassis ID, which both ends have.
             gauge same_chassis = found(it, Mismatch::SameChassis)?;
+            /// The form of DCBX: the neighbour has only the older one.
+            gauge cee = found(it, Mismatch::Cee)?;
         },
     ],
     metrics: &[
@@ -62,6 +64,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
             "pfc_priorities": "mismatch.pfc_priorities"; "pfc_capability": "mismatch.pfc_capability";
             "max_frame": "mismatch.max_frame"; "ets": "mismatch.ets"; "application": "mismatch.application";
             "several_neighbours": "mismatch.several_neighbours"; "same_chassis": "mismatch.same_chassis";
+            "cee": "mismatch.cee";
         },
         metric! {
             /// Changes of neighbours, by what came of them.

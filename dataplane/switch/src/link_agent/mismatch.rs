@@ -26,6 +26,8 @@ units::named! {
         SeveralNeighbours = "several_neighbours",
         /// The neighbour has the chassis ID of this end, so that no one can tell the two apart.
         SameChassis = "same_chassis",
+        /// The neighbour speaks DCBX in its older form only, CEE, which is not read: whether its PFC fits is unknown.
+        Cee = "cee",
     }
 }
 
@@ -38,12 +40,13 @@ impl Mismatch {
             }
             Self::SeveralNeighbours => "is not the only one",
             Self::SameChassis => "has the identity of this gateway",
+            Self::Cee => "speaks the older form of DCBX",
         }
     }
 
     /// Whether it is a setting in which the two ends differ.
     pub const fn is_of_settings(self) -> bool {
-        !matches!(self, Self::SeveralNeighbours | Self::SameChassis)
+        !matches!(self, Self::SeveralNeighbours | Self::SameChassis | Self::Cee)
     }
 
     /// The two sides of it, as the rest of a sentence: what `ours` says, and what `theirs` does.
@@ -69,6 +72,7 @@ impl Mismatch {
             }
             Self::SeveralNeighbours => "several neighbours speak DCBX".into(),
             Self::SameChassis => format!("chassis {} here and there", ours.chassis.chassis_text()),
+            Self::Cee => "IEEE here, CEE there: set it to IEEE, since its PFC is unknown".into(),
         }
     }
 }
@@ -93,6 +97,7 @@ impl Mismatches {
         let priorities = ours.applications.of_udp(UDP_PORT).zip(theirs.applications.of_udp(UDP_PORT));
         note(Mismatch::Application, priorities.map(|(ours, theirs)| ours != theirs));
         found.note(Mismatch::SameChassis, ours.chassis == theirs.chassis);
+        found.note(Mismatch::Cee, theirs.cee && ours.pfc.is_some() && theirs.pfc.is_none());
         found
     }
 

@@ -282,6 +282,16 @@ fn a_neighbour_with_our_chassis_is_a_mismatch_whatever_its_port() {
 }
 
 #[test]
+fn a_neighbour_that_speaks_only_the_older_form_of_dcbx_is_a_mismatch() {
+    let older = Message { pfc: None, cee: true, ..theirs() };
+    let expected = "IEEE here, CEE there: set it to IEEE, since its PFC is unknown";
+    assert_eq!(found(&older), [("cee", expected.to_owned())]);
+    assert_eq!(found(&Message { cee: true, ..theirs() }), [], "it speaks both");
+    let without = Message { pfc: None, ..ours() };
+    assert_eq!(Mismatches::between(&without, &older), Mismatches::default(), "this end speaks neither");
+}
+
+#[test]
 fn each_neighbour_that_speaks_dcbx_beside_another_has_the_mismatch_of_several() {
     let mut bench = Bench::new();
     bench.hear(&message("a", 120));

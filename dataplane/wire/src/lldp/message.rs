@@ -21,6 +21,10 @@ const IEEE_802_1: [u8; 3] = [0x00, 0x80, 0xc2];
 /// IEEE 802.3.
 const IEEE_802_3: [u8; 3] = [0x00, 0x12, 0x0f];
 
+/// Intel: the organization of CEE, the form of DCBX before that of IEEE (DCB Capability Exchange Protocol 1.01, section 3).
+const CEE: [u8; 3] = [0x00, 0x1b, 0x21];
+const CEE_DCBX: u8 = 0x02;
+
 const MAX_FRAME: u8 = 0x04;
 const ETS_CONFIGURATION: u8 = 0x09;
 const ETS_RECOMMENDATION: u8 = 0x0a;
@@ -65,6 +69,8 @@ pub struct Message {
     pub pfc: Option<Pfc>,
     /// The priorities of applications; empty without them.
     pub applications: Applications,
+    /// Whether it has the CEE form of DCBX, which is not read and never written.
+    pub cee: bool,
 }
 
 /// An LLDPDU that was read.
@@ -150,6 +156,7 @@ impl Message {
                 let [_reserved, entries @ ..] = value else { return None };
                 self.applications = Applications::read(entries)?;
             }
+            (CEE, CEE_DCBX) => self.cee = true,
             _ => {}
         }
         Some(())

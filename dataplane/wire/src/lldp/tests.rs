@@ -44,6 +44,7 @@ fn message() -> Message {
         applications: [Application { selector: Selector::UDP, protocol: ROCE, priority: priority(3) }]
             .into_iter()
             .collect(),
+        cee: false,
     }
 }
 
@@ -284,8 +285,18 @@ fn any_message() -> impl Strategy<Value = Message> {
                 ets_recommendation,
                 pfc,
                 applications: applications.into_iter().collect(),
+                cee: false,
             }
         })
+}
+
+#[test]
+fn the_older_form_of_dcbx_is_noticed_and_not_read() {
+    let cee =
+        |subtype| tlv(127, &[&[0x00, 0x1b, 0x21, subtype][..], &[6, 6, 0, 0, 0x80, 0, 0x10, 8]].concat());
+    let found = |subtype| Message::parse(&with(&[cee(subtype)])).unwrap().message;
+    assert!(found(2).cee && !found(9).cee);
+    assert_eq!(found(2).pfc, None);
 }
 
 proptest! {
