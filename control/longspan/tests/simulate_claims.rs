@@ -16,6 +16,32 @@ fn summary(name: &str, arguments: &[&str]) -> (Run, Value) {
     (run, summary)
 }
 
+/// The first simulation of a newcomer. `BLESS=1` writes its output and its picture anew; then change what README.md says.
+#[test]
+fn the_first_simulation_prints_and_draws_what_the_pages_show() {
+    let (scratch, file) = (Scratch::new(), repository("config/scenarios/long-link.toml"));
+    let out = scratch.path("out");
+    let run = run(["simulate", file.to_str().unwrap(), "--out", &out, "--quick"]);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    let (printed, _) = run.stdout.split_once("\nResults are in").unwrap();
+    let picture = std::fs::read_to_string(format!("{out}/compared.svg")).unwrap();
+    let golden = repository("control/longspan/tests/golden/long-link.txt");
+    let drawn = repository("docs/long-link.svg");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&golden, printed).unwrap();
+        std::fs::write(&drawn, &picture).unwrap();
+    }
+    let read = |path| std::fs::read_to_string(repository(path)).unwrap();
+    assert_eq!(printed, std::fs::read_to_string(golden).unwrap());
+    assert!(picture == std::fs::read_to_string(drawn).unwrap(), "docs/long-link.svg is another picture");
+    let readme = read("README.md");
+    for figure in ["29.9 MB", "10.8 MB", "2.43 ms", "1.18 ms", "96.8 Gb/s", "68.6 Gb/s"] {
+        assert!(printed.contains(figure) && readme.contains(figure), "{figure}");
+    }
+    let (_, tables) = printed.split_once("\n\n").unwrap();
+    assert!(read("docs/first-steps.md").contains(tables), "docs/first-steps.md");
+}
+
 fn verdicts(summary: &Value) -> Vec<&str> {
     summary["claims"].as_array().unwrap().iter().map(|it| it["verdict"].as_str().unwrap()).collect()
 }

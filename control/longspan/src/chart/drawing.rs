@@ -7,6 +7,19 @@ use core::fmt::{Arguments, Display, Write};
 /// The number of colours in a style.
 pub const COLOURS: usize = 8;
 
+/// The style of pictures, with a white background and without variables, which some viewers do not support. The first
+/// colours are safe for colour-blind people, and print in different greys (Okabe and Ito).
+const STYLE: &str = include_str!("style.css");
+
+/// A picture of this size, in pixels.
+pub fn picture(width: f64, height: f64, elements: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\">\n<style>\n{STYLE}</style>\n\
+         <rect class=\"page\" width=\"{width}\" height=\"{height}\"/>\n{elements}</svg>\n"
+    )
+}
+
 /// The number of shades in a strip.
 pub const SHADES: u64 = 4;
 

@@ -2,7 +2,7 @@
 //! same bytes.
 
 use crate::chart::axis::{Axis, Quantity};
-use crate::chart::drawing::{Area, COLOURS, Drawing};
+use crate::chart::drawing::{Area, COLOURS, Drawing, picture};
 use crate::chart::text::{escaped, shortened};
 use crate::chart::time_axis::TimeAxis;
 use crate::chart::trace::{corners, shares};
@@ -34,10 +34,6 @@ const BASE: f64 = 4.0;
 /// The maximum length of the name of a port before the legend, in characters.
 const NAME: usize = 17;
 
-/// The style, with a white background and without variables, which some viewers do not support. The first colours are
-/// safe for colour-blind people, and print in different greys (Okabe and Ito).
-const STYLE: &str = include_str!("style.css");
-
 /// Plots the `series` of a gateway called `name` with `ports`.
 pub fn svg(series: &Series, name: &str, ports: &[&str]) -> String {
     let axis = TimeAxis::new(series.times(), TIME.0 as i32, TIME.1 as i32);
@@ -53,12 +49,7 @@ pub fn svg(series: &Series, name: &str, ports: &[&str]) -> String {
     }
     drawing.x_labels(bottom, &labels);
     drawing.text((TIME.0 + TIME.1) / 2.0, bottom + 40.0, "middle", "time since the first frame");
-    let (height, elements) = (bottom + FOOT, drawing.elements());
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
-         viewBox=\"0 0 {WIDTH} {height}\">\n<style>\n{STYLE}</style>\n\
-         <rect class=\"page\" width=\"{WIDTH}\" height=\"{height}\"/>\n{elements}</svg>\n"
-    )
+    picture(WIDTH, bottom + FOOT, drawing.elements())
 }
 
 /// Columns of one port that share an axis.

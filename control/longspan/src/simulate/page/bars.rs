@@ -2,12 +2,17 @@
 
 use super::html;
 use crate::chart::axis::{Axis, Quantity};
-use crate::chart::drawing::COLOURS;
+use crate::chart::drawing::{self, COLOURS, Drawing};
 use crate::chart::plot::figure;
 use crate::chart::text::{escaped, shortened};
 use crate::simulate::sets::Set;
 use crate::simulate::summary::Spread;
 use indexmap::IndexSet;
+
+/// The metrics of the picture: what schemes trade for each other.
+const TRADED: [&str; 4] = ["queue.max_bytes", "fct.all.p99_ns", "goodput.all.bps", "pfc.total.pauses_sent"];
+/// The height of a title in the picture.
+const TITLE: f64 = 34.0;
 
 /// The maximum number of plots.
 const PLOTS_MAX: usize = 12;
@@ -28,7 +33,11 @@ pub fn section(sets: &[Set<'_>]) -> String {
         return String::new();
     }
     let names = compared(sets);
-    let figures: String = names.iter().filter_map(|name| bars(sets, name)).take(PLOTS_MAX).collect();
+    let plot = |name: &String| {
+        let (height, elements) = bars(sets, name)?;
+        Some(figure(&titled(name), "", (WIDTH, height), &elements))
+    };
+    let figures: String = names.iter().filter_map(plot).take(PLOTS_MAX).collect();
     if figures.is_empty() {
         return String::new();
     }
@@ -36,6 +45,25 @@ pub fn section(sets: &[Set<'_>]) -> String {
         "Bars are medians over the seeds; lines through their ends reach from the minimum to the maximum.",
     );
     html::section("Schemes compared", &(note + &html::grid(&figures)))
+}
+
+/// The metrics that schemes trade for each other, as a picture; `None` if no two sets have one.
+pub fn picture(sets: &[Set<'_>]) -> Option<String> {
+    let (mut drawing, mut bottom) = (Drawing::default(), [0.0; 2]);
+    let plots = TRADED.iter().filter_map(|name| Some((titled(name), bars(sets, name)?)));
+    for (place, (title, (height, elements))) in plots.enumerate() {
+        let (column, top) = (place % 2, bottom[place % 2]);
+        drawing.put(format_args!("<g transform=\"translate({} {top})\">", WIDTH * column as f64));
+        drawing.put(format_args!(
+            "<text class=\"heading\" x=\"{}\" y=\"24\">{}</text>",
+            BARS.0,
+            escaped(&title)
+        ));
+        drawing.put(format_args!("<g transform=\"translate(0 {TITLE})\">\n{elements}</g></g>"));
+        bottom[column] = top + TITLE + height;
+    }
+    let height = bottom[0].max(bottom[1]);
+    (height > 0.0).then(|| drawing::picture(2.0 * WIDTH, height, drawing.elements()))
 }
 
 /// The metrics to compare: mean and tail of each group of flows, and totals of the network.
@@ -49,12 +77,13 @@ fn compared(sets: &[Set<'_>]) -> Vec<String> {
     }
     groups.sort_by_key(|group| group != "all");
     let of_group = |group: &String| ["mean_ns", "p99_ns"].map(|figure| format!("fct.{group}.{figure}"));
-    let of_network = ["goodput.all.bps", "pfc.total.paused_ns", "pfc.total.pauses_sent", "cnps.total"];
+    let of_network =
+        ["queue.max_bytes", "goodput.all.bps", "pfc.total.paused_ns", "pfc.total.pauses_sent", "cnps.total"];
     groups.iter().flat_map(of_group).chain(of_network.map(str::to_owned)).collect()
 }
 
-/// The bars of one metric; `None` if fewer than two sets have it, or it is zero.
-fn bars(sets: &[Set<'_>], name: &str) -> Option<String> {
+/// The height and the elements of the bars of one metric; `None` if fewer than two sets have it, or it is zero.
+fn bars(sets: &[Set<'_>], name: &str) -> Option<(f64, String)> {
     let spreads = sets.iter().enumerate().filter_map(|(place, set)| Some((place, set, set.metric(name)?)));
     let spreads: Vec<_> = spreads.take(BARS_MAX).collect();
     let most = spreads.iter().map(|(.., spread)| spread.max).fold(0.0, f64::max);
@@ -67,8 +96,7 @@ fn bars(sets: &[Set<'_>], name: &str) -> Option<String> {
     let elements: String = bars
         .map(|(row, (place, set, spread))| bar(&axis, quantity, row, *place, &set.label, *spread))
         .collect();
-    let height = PITCH * spreads.len() as f64 + 8.0;
-    Some(figure(&titled(name), "", (WIDTH, height), &elements))
+    Some((PITCH * spreads.len() as f64 + 8.0, elements))
 }
 
 fn bar(axis: &Axis, quantity: Quantity, row: usize, place: usize, label: &str, spread: Spread) -> String {
@@ -97,6 +125,7 @@ pub fn titled(name: &str) -> String {
         ["goodput", group, "bps"] => format!("Goodput, {}", group_of(group)),
         ["pfc", "total", "paused_ns"] => "Requested pause time, all ports".to_owned(),
         ["pfc", "total", "pauses_sent"] => "Pauses sent, all ports".to_owned(),
+        ["queue", "max_bytes"] => "Longest queue".to_owned(),
         ["cnps", "total"] => "Congestion notifications".to_owned(),
         _ => name.to_owned(),
     }

@@ -28,14 +28,22 @@ use units::human::count_of;
 
 /// The page's file in the directory of the experiment.
 const FILE: &str = "report.html";
+/// The file of the picture that compares its settings.
+const PICTURE: &str = "compared.svg";
 
-/// Writes `report.html` into `directory`, for the experiment there with this summary.
+/// Writes `report.html` into `directory`, for the experiment there with this summary, and `compared.svg` if there are
+/// several settings.
 ///
 /// # Errors
 /// [`Failure::Page`], [`Failure::Write`].
 pub fn write(directory: &Path, summary: &Summary) -> Result<(), Failure> {
     let (path, page) = (directory.join(FILE), page(directory, summary)?);
-    fs::write(&path, page).map_err(Failure::unwritten(path))
+    fs::write(&path, page).map_err(Failure::unwritten(path))?;
+    let path = directory.join(PICTURE);
+    match bars::picture(&sets::of(summary)) {
+        Some(picture) => fs::write(&path, picture).map_err(Failure::unwritten(path)),
+        None => Ok(()),
+    }
 }
 
 /// The page of the experiment in `directory`.
