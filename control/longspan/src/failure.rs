@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use telemetry::health::HealthVerdict;
 use telemetry::{NoSuchPort, Restarted};
+use units::human::count_of;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -156,6 +157,13 @@ pub enum Failure {
     #[cfg(feature = "dpdk")]
     #[error("{0}")]
     Traffic(#[from] traffic::Unfinished),
+    /// A capture was not sent to its end.
+    #[cfg(feature = "dpdk")]
+    #[error("the capture was not sent to its end; {} were left unsent by the device", count_of(*unsent, "frame"))]
+    NotPlayed {
+        /// Frames.
+        unsent: u64,
+    },
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Print(io::Error),

@@ -18,28 +18,32 @@ pub use with_dpdk::run;
 #[cfg(feature = "dpdk")]
 mod with_dpdk {
     use super::{Failure, TrafficArgs};
-    use crate::cli::traffic::{PlayArgs, StormArgs, TrafficCommand};
+    use crate::cli::traffic::{CaptureArgs, PlayArgs, StormArgs, TrafficCommand};
     use crate::console;
     use crate::interrupt::Interrupt;
     use config::scenario::{Scenario, ScenarioFile};
+    use replay::capture::Splitter;
     use telemetry::table::{Table, section};
     use traffic::ports::{self, DeviceName, Pace};
     use traffic::{
-        CountersReport, FlowsReport, HostPlan, PlayReport, PlayerSettings, StormReport, TimesReport,
+        CountersReport, FlowsReport, HostPlan, PlayReport, PlayerSettings, ReplayReport, StormReport,
+        TimesReport,
     };
     use units::human::{bytes, count_of, nanos, thousands};
-    use units::{Interval, PauseQuanta, Priority, PrioritySet};
+    use units::{Interval, PauseQuanta, PortId, Priority, PrioritySet};
 
-    /// Plays hosts, or sends a storm.
+    /// Plays hosts or a capture, or sends a storm.
     ///
     /// # Errors
     /// [`Failure::Config`], [`Failure::Usage`] and [`Failure::Ports`] if it cannot start, [`Failure::Traffic`] if
-    /// flows have not ended, or data came that the plan does not have.
+    /// flows have not ended, or data came that the plan does not have, [`Failure::Run`] if a capture breaks, and
+    /// [`Failure::NotPlayed`] if it was not sent to its end.
     pub fn run(args: &TrafficArgs) -> Result<(), Failure> {
         // Before all else: a signal during the start of DPDK must not leave its files behind.
         let interrupt = Interrupt::or_termination_heard()?;
         match &args.command {
             TrafficCommand::Play(args) => play(args, &interrupt),
+            TrafficCommand::Replay(args) => replay(args, &interrupt),
             TrafficCommand::Storm(args) => storm(args, &interrupt),
         }
     }
@@ -80,6 +84,39 @@ mod with_dpdk {
         let scenario = file.build(&overrides)?;
         scenario.warnings.iter().for_each(console::complain);
         Ok(scenario)
+    }
+
+    fn replay(args: &CaptureArgs, interrupt: &Interrupt) -> Result<(), Failure> {
+        let sources = args.from.iter().map(|source| (source.clone(), PortId(0)));
+        let sources = (!args.from.is_empty()).then(|| Splitter::new(sources));
+        let pace = Pace { duration: args.duration, poll: args.poll };
+        let (device, go_on) = (device(&args.port), || interrupt.flow().is_continue());
+        let (report, error) = ports::replay(&args.capture, &device, sources, args.rate, pace, go_on)?;
+        console::print(&if args.json { console::json(&report) } else { lines(&report) })?;
+        match error {
+            Some(error) => Err(Failure::Run(error)),
+            None if report.complete && report.unsent == 0 => Ok(()),
+            None => Err(Failure::NotPlayed { unsent: report.unsent }),
+        }
+    }
+
+    /// The figures of a played capture.
+    fn lines(report: &ReplayReport) -> String {
+        let ReplayReport { frames, bytes: volume, duration_ns, pauses_received, paused, .. } = *report;
+        let (sent, volume, duration) = (count_of(frames, "frame"), bytes(volume), nanos(duration_ns));
+        let (pauses, latest) = (count_of(pauses_received, "pause"), nanos(report.latest_ns));
+        let mut lines = format!(
+            "{sent} sent, {volume}, in {duration}; {pauses} received, for which {} waited; the latest was {latest} late\n",
+            count_of(paused, "frame")
+        );
+        for (count, what) in
+            [(report.left_out, "left out"), (report.filled, "truncated and filled with zeros")]
+        {
+            if count > 0 {
+                lines += &format!("{} {what}\n", count_of(count, "frame"));
+            }
+        }
+        lines
     }
 
     fn storm(args: &StormArgs, interrupt: &Interrupt) -> Result<(), Failure> {

@@ -33,6 +33,9 @@ pub enum DeviceError {
         "the interface {0} is used by another `longspan traffic`, by a gateway, or for another host; use one for each host"
     )]
     InUse(String),
+    /// Nothing says how long a pause lasts.
+    #[error("the rate of {0} is unknown, and with it the length of a pause; give it with --rate")]
+    NoRate(String),
     /// Pauses that follow each other faster than the link carries them.
     #[error("--every {every} is shorter than a pause takes on {device} at {rate}; use at least {least}")]
     TooOften {

@@ -3,10 +3,12 @@
 use crate::device::{DeviceError, DeviceName};
 use crate::interfaces::{self, LinkState};
 use crate::player::Player;
+use crate::replayer::Replayer;
 use dpdk::{
     BURST, Claim, Eal, EalOptions, Mbuf, Memory, Opened, Pool, PoolSettings, Port, PortSettings, RxQueue,
     TxQueue,
 };
+use replay::capture::FrameSource;
 use std::path::Path;
 use std::process;
 use switch::Frame;
@@ -29,9 +31,41 @@ pub enum PortsError {
     /// A device cannot be used.
     #[error("{0}")]
     Device(#[from] DeviceError),
+    /// A capture cannot be played.
+    #[error("{0}")]
+    Capture(#[from] replay::capture::CaptureError),
     /// The time stamp counter is no clock.
     #[error("{0}")]
     Clock(#[from] dpdk::CalibrationError),
+}
+
+/// What sends and receives at a device.
+pub(crate) trait Station {
+    /// Takes a frame, without FCS.
+    fn arrive(&mut self, now: Nanos, frame: &[u8]);
+
+    /// Gives `out` the frames that are due.
+    fn send(&mut self, now: Nanos, out: &mut impl FnMut(&[u8]));
+}
+
+impl Station for Player {
+    fn arrive(&mut self, now: Nanos, frame: &[u8]) {
+        self.arrive(now, frame);
+    }
+
+    fn send(&mut self, now: Nanos, out: &mut impl FnMut(&[u8])) {
+        self.send(now, out);
+    }
+}
+
+impl<S: FrameSource> Station for Replayer<S> {
+    fn arrive(&mut self, now: Nanos, frame: &[u8]) {
+        self.arrive(now, frame);
+    }
+
+    fn send(&mut self, now: Nanos, out: &mut impl FnMut(&[u8])) {
+        self.send(now, out);
+    }
 }
 
 /// A device with its queues.
@@ -50,16 +84,16 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// Gives `player` what has arrived, and takes what it sends. Returns whether anything moved.
-    pub fn turn(&mut self, now: Nanos, player: &mut Player) -> bool {
+    /// Gives `station` what has arrived, and takes what it sends. Returns whether anything moved.
+    pub fn turn(&mut self, now: Nanos, station: &mut impl Station) -> bool {
         self.rx.receive(&mut self.burst);
         let arrived = self.burst.len();
         for frame in self.burst.drain(..) {
-            player.arrive(now, frame.headers());
+            station.arrive(now, frame.headers());
         }
-        // While the device is full, the host keeps the rest: a pause then acts on it.
+        // While the device is full, the station keeps the rest: a pause then acts on it.
         if self.waiting.is_empty() {
-            player.send(now, &mut |frame: &[u8]| self.waiting.extend(self.pool.frame(frame)));
+            station.send(now, &mut |frame: &[u8]| self.waiting.extend(self.pool.frame(frame)));
         }
         let sent = !self.waiting.is_empty();
         self.flush();

@@ -1,4 +1,4 @@
-//! Players and storms on devices of DPDK, on one thread.
+//! Players, captures and storms on devices of DPDK, on one thread.
 
 pub use crate::device::{DeviceError, DeviceName};
 pub use crate::lane::PortsError;
@@ -6,13 +6,16 @@ pub use crate::lane::PortsError;
 use crate::lane::{self, Lane};
 use crate::plan::HostPlan;
 use crate::player::{Player, PlayerSettings};
+use crate::replayer::{LONGEST, ReplayReport, Replayer};
 use crate::report::{CountersReport, HostReport, PlayReport, StormReport};
 use crate::storm::{self, Storm};
 use core::time::Duration;
 use dpdk::Tsc;
 use endpoint::HostSettings;
+use replay::capture::{CaptureError, CaptureFile, FrameSource, Splitter};
+use std::path::Path;
 use std::thread;
-use units::{Bytes, Interval, Nanos, PauseQuanta, PrioritySet};
+use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PrioritySet};
 
 /// The longest header of a packet, and room to spare.
 const HEADERS: u64 = 128;
@@ -77,6 +80,47 @@ pub fn play(
         complete: done_at.is_some(),
         hosts: stages.iter().map(report).collect(),
     })
+}
+
+/// Plays the capture at `path` through `device`, only frames of `sources` if there are any, until all of it is sent, time
+/// is up, or `go_on` says no. Pauses are timed by `rate`, or else by that of the device. Returns why the capture could not
+/// be read to its end, too.
+///
+/// # Errors
+/// [`PortsError`] if the device or the capture cannot be used.
+pub fn replay(
+    path: &Path,
+    device: &DeviceName,
+    sources: Option<Splitter>,
+    rate: Option<BitRate>,
+    pace: Pace,
+    go_on: impl Fn() -> bool,
+) -> Result<(ReplayReport, Option<CaptureError>), PortsError> {
+    let mut lanes = lane::open(core::slice::from_ref(device), longest_of(path)?)?;
+    let clock = Tsc::calibrate(CALIBRATION)?;
+    wait_for_links(&clock, &lanes, &go_on)?;
+    let lane = &mut lanes[0];
+    let rate = rate.or(lane.rate()).ok_or_else(|| DeviceError::NoRate(lane.device()))?;
+    let begin = clock.now();
+    let mut replayer = Replayer::new(CaptureFile::open(path)?, sources, rate, begin)?;
+    let now = run(&clock, begin, pace, |now| {
+        let moved = lane.turn(now, &mut replayer);
+        let is_done = replayer.is_done() && lane.waiting.is_empty();
+        (!is_done && go_on()).then(|| if moved { now } else { replayer.next_deadline() })
+    });
+    let (report, error) = replayer.end(Duration::from_nanos(now.since(begin).0));
+    let left = lane.waiting.len() as u64;
+    let complete = report.complete && left == 0;
+    Ok((ReplayReport { complete, unsent: lane.unsent() + left, ..report }, error))
+}
+
+/// The longest frame of the capture at `path`, up to where it can be read.
+fn longest_of(path: &Path) -> Result<Bytes, CaptureError> {
+    let (mut source, mut longest) = (CaptureFile::open(path)?, ORDINARY);
+    while let Ok(Some(frame)) = source.next_frame() {
+        longest = longest.max(Bytes(frame.original_length.min(LONGEST).into()));
+    }
+    Ok(longest)
 }
 
 /// Sends a storm of pauses through `device` until time is up, or `go_on` says no.

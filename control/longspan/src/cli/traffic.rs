@@ -4,11 +4,12 @@ use super::value::{interval, named};
 use clap::{Args, Subcommand};
 use config::scenario::Override;
 use core::str::FromStr;
+use replay::capture::SourceMatch;
 use std::path::PathBuf;
-use units::Interval;
+use units::{BitRate, Interval};
 use wire::ethernet::MacAddress;
 
-/// Play the hosts of a scenario on real ports, or send a pause storm
+/// Play the hosts of a scenario or a capture on real ports, or send a pause storm
 ///
 /// Two machines and no RDMA card make a testbed: hosts of the simulator send RoCEv2 through real devices, obey
 /// PFC and CNPs, and measure completion times.
@@ -25,6 +26,7 @@ pub struct TrafficArgs {
 #[derive(Debug, Subcommand)]
 pub enum TrafficCommand {
     Play(Box<PlayArgs>),
+    Replay(CaptureArgs),
     Storm(StormArgs),
 }
 
@@ -70,6 +72,43 @@ pub struct PlayArgs {
     /// Obey PFC frames this much later
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub pfc_delay: Option<Interval>,
+    /// Poll all the time instead of sleeping up to 50 us when nothing is due
+    #[arg(long)]
+    pub poll: bool,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Play a capture at its own times, and obey PFC
+///
+/// Frames leave at the times of the capture, no faster than the link carries them. A frame whose priority is paused
+/// waits until the pause ends, while others go on. A frame has the priority of its DSCP (DSCP 24 to 31 have 3), or else of
+/// its VLAN tag. MAC control frames of the capture and frames above 9,234 bytes are left out.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  Play what one host sent, through a port of 1 Gb/s:
+    longspan traffic replay hosts.pcap --port eth1 --from 10.0.0.1 --rate 1G
+
+Exit status: 0 all frames were sent; 1 time was up or Ctrl-C or SIGTERM came before, the capture broke, or the device
+could not send a frame; 2 wrong usage, or the device or the capture cannot be used.")]
+pub struct CaptureArgs {
+    /// Capture, pcap or pcapng; a file, since it is read twice
+    #[arg(value_name = "FILE")]
+    pub capture: PathBuf,
+    /// Device
+    #[arg(long, value_name = "DEVICE")]
+    pub port: String,
+    /// Play only frames from this source: a MAC address, an IP address, an IP prefix, or interface:NAME of a pcapng
+    /// file. Repeatable
+    #[arg(long, value_name = "SOURCE")]
+    pub from: Vec<SourceMatch>,
+    /// Rate of the link, by which pauses are timed. Default: that of the device
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<BitRate>,
+    /// End after this time
+    #[arg(long = "for", value_name = "TIME", value_parser = interval, default_value = "3600s")]
+    pub duration: Interval,
     /// Poll all the time instead of sleeping up to 50 us when nothing is due
     #[arg(long)]
     pub poll: bool,

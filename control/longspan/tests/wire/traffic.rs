@@ -5,14 +5,17 @@ use crate::lab::{Capture, Ended, Host, Lab, Namespace, Process, pauses_sent, por
 use crate::on_the_wire;
 use crate::pair::Pair;
 use libtest_mimic::Trial;
+use replay::capture::CaptureWriter;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use units::Nanos;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         on_the_wire("hosts_of_a_scenario_obey_the_pauses_of_a_gateway_and_lose_nothing", hosts_obey),
+        on_the_wire("a_capture_is_played_at_its_times_and_obeys_the_pauses_of_a_gateway", capture_obeys),
         on_the_wire("a_storm_of_pauses_arrives_completely_and_stops_the_priority", storm_arrives),
         on_the_wire("machines_that_plan_differently_fail_and_are_told_so", plans_differ),
         on_the_wire("a_terminated_run_prints_its_figures_and_leaves_no_files", terminated),
@@ -95,6 +98,44 @@ fn hosts_obey(lab: &Lab) {
     let packets =
         tshark(&path, "infiniband.bth.opcode >= 0 && infiniband.bth.opcode <= 4", &["infiniband.bth.psn"]);
     assert_eq!(packets.len(), data, "tshark finds every packet of data");
+}
+
+/// Two bursts of 2.4 MB in 60 ms, of which the far link of the gateway carries 0.75 MB and a port holds 1.1 MB.
+fn capture_obeys(lab: &Lab) {
+    let pair = Pair::new(lab, &two_ports("1G", "100M"));
+    let path = lab.path("bursts.pcap");
+    let frame = lossless_frame();
+    let mut capture = CaptureWriter::create(&path).unwrap();
+    for number in 0..4_000_u64 {
+        let at = Nanos(1_000_000_000 + number / 2_000 * 500_000_000 + number % 2_000 * 30_000);
+        capture.write(at, &frame, frame.len() as u32).unwrap();
+    }
+    capture.finish().unwrap();
+    let file = path.to_str().expect("a plain path");
+    let arguments = ["replay", file, "--port", "eth0", "--rate", "1G", "--from", "10.9.0.1"];
+    let mut received = Capture::start(lab, &pair.far.namespace, "eth0");
+    let report = figures(&start(lab, &pair.near, "replay", &arguments, None).ended());
+    received.wait_for_frames(4_000, |frame| frame.dscp() == Some(LOSSLESS.0));
+    received.end();
+    let shown = pair.gateway.show();
+    pair.gateway.end();
+
+    let count = |name: &str| report[name].as_u64().expect("a figure");
+    assert_eq!((&report["complete"], count("frames"), count("unsent")), (&true.into(), 4_000, 0));
+    assert!(count("duration_ns") >= 559_970_000, "the span of the capture: {report:#}");
+    assert!(count("paused") > 0, "{report:#}");
+    assert!((1..=pauses_sent(&shown, "dc0")).contains(&count("pauses_received")), "{report:#}");
+    let drops = port(&shown, "dc0")["priorities"][usize::from(LOSSLESS.1)]["ingress"]["dropped"].to_string();
+    assert_eq!(drops, "{}", "nothing is lost");
+}
+
+/// A frame of UDP from 10.9.0.1 with the lossless DSCP, for a station that is not there.
+fn lossless_frame() -> Vec<u8> {
+    let mut frame =
+        vec![2, 0, 0, 0, 0x99, 2, 2, 0, 0, 0, 0x99, 1, 0x08, 0x00, 0x45, LOSSLESS.0 << 2, 0x04, 0xa2];
+    frame.extend([0, 1, 0x40, 0, 64, 17, 0, 0, 10, 9, 0, 1, 10, 9, 0, 2]);
+    frame.resize(1_200, 0);
+    frame
 }
 
 fn storm_arrives(lab: &Lab) {
