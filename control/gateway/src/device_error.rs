@@ -52,7 +52,7 @@ impl DeviceError {
     }
 }
 
-/// Whether another start of DPDK may succeed: once a card is there, is bound, or is free.
+/// Whether another start of DPDK may succeed: once a card is there, is bound, or is free, or with another fanout group.
 pub fn may_heal(error: &EalError) -> bool {
     matches!(
         error,
@@ -60,5 +60,21 @@ pub fn may_heal(error: &EalError) -> bool {
             | EalError::PciDeviceNotTaken { .. }
             | EalError::PciDeviceInUse { .. }
             | EalError::TooFewHugepages { .. }
-    )
+    ) || matches!(error, EalError::Device { device, .. } if device.contains("_af_packet"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of its fanout group follows from that of the process, and another gateway may have it.
+    #[test]
+    fn another_start_may_make_an_af_packet_device_that_this_one_could_not() {
+        let failed = |device: &str| {
+            let source = io::Error::other("its driver rejected it");
+            may_heal(&EalError::Device { device: device.to_owned(), source })
+        };
+        assert!(failed("net_af_packet_dc0,iface=veth0") && failed("eth_af_packet0,iface=veth0"));
+        assert!(!failed("net_pcap0,rx_pcap=in.pcap"));
+    }
 }
