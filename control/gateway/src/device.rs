@@ -70,6 +70,8 @@ pub struct WireDevice {
     /// The pool of control frames: separate, so that pauses can be sent with a full buffer.
     pool: Pool,
     supply: Supply,
+    /// Whether its receive queue cannot overflow.
+    is_endless: bool,
     /// Data frames that wait for the next flush.
     waiting: Vec<Mbuf>,
     /// Control frames that wait for the next flush.
@@ -93,10 +95,16 @@ impl WireDevice {
             control_queue: ControlQueue::default(),
             pool,
             supply,
+            is_endless: false,
             waiting: Vec::with_capacity(BURST),
             urgent: Vec::with_capacity(URGENT),
             counters: DeviceCounters::default(),
         }
+    }
+
+    /// The same, with a receive queue that cannot overflow.
+    pub fn without_ring(self) -> Self {
+        Self { is_endless: true, ..self }
     }
 
     /// The control queue, for the control thread to watch.
@@ -174,8 +182,10 @@ impl Device for WireDevice {
     }
 
     fn receive_ring(&mut self) -> ReceiveRing {
-        let Some(descriptors) = self.receive.descriptors() else { return ReceiveRing::Endless };
-        let descriptors = u32::from(descriptors);
+        if self.is_endless {
+            return ReceiveRing::Endless;
+        }
+        let descriptors = u32::from(self.receive.descriptors());
         let told = u16::try_from(mark(descriptors)).ok().and_then(|mark| self.receive.holds_more_than(mark));
         told.map_or(ReceiveRing::Untold { descriptors }, |is_deep| ReceiveRing::Told { is_deep })
     }

@@ -31,6 +31,12 @@ pub fn capture(vdev: &str) -> Option<&str> {
     arguments.find_map(|argument| argument.strip_prefix("rx_pcap="))
 }
 
+/// Whether a virtual device has no receive ring that can overflow: it reads a file, or makes its frames when they are asked for.
+pub fn never_overflows(vdev: &str) -> bool {
+    vdev.starts_with("net_null")
+        || vdev.starts_with("net_pcap") && interface_of(vdev, &["iface=", "rx_iface="]).is_none()
+}
+
 /// Whether a kernel interface is its own link, and not one end of a pair such as veth or a part of another interface.
 /// Where the kernel does not say, it is none.
 pub fn is_own_link(interface: &str) -> bool {
@@ -77,6 +83,14 @@ mod tests {
         assert_eq!(capture("net_pcap0,tx_pcap=out.pcap,rx_pcap=in.pcap"), Some("in.pcap"));
         assert_eq!(capture("net_pcap0,tx_pcap=out.pcap"), None);
         assert_eq!(capture("net_null0,rx_pcap=in.pcap"), None);
+    }
+
+    #[test]
+    fn a_pcap_device_on_an_interface_may_lose_frames_and_one_on_a_file_does_not() {
+        assert!(never_overflows("net_pcap0,rx_pcap=in.pcap,tx_iface=eth1") && never_overflows("net_null0"));
+        for vdev in ["net_pcap0,iface=eth1", "net_pcap0,tx_pcap=out.pcap,rx_iface=eth1", "net_ring0"] {
+            assert!(!never_overflows(vdev), "{vdev}");
+        }
     }
 
     #[test]

@@ -72,6 +72,8 @@ impl Opening<'_> {
         let Opened { port, rx, tx, control } = opened;
         device_mtu::check(self.gateway, number, &port)?;
         let wire = WireDevice::new(rx, tx, control, self.buffers.control.clone(), self.supply.clone());
+        let is_endless = matches!(&device.kind, DeviceKind::Virtual(vdev) if links::never_overflows(vdev));
+        let wire = if is_endless { wire.without_ring() } else { wire };
         Ok((DpdkLine::new(port, below, &device.kind, wire.control_queue()), wire))
     }
 

@@ -52,11 +52,6 @@ pub(crate) fn hides_losses_of_sockets(driver: &str) -> bool {
     driver == "net_af_packet"
 }
 
-/// Whether a driver has no receive ring that can overflow: it reads a file, or makes its frames when they are asked for.
-pub(crate) fn never_overflows(driver: &str) -> bool {
-    matches!(driver, "net_pcap" | "net_null")
-}
-
 /// A software driver of nearly the same name as that of a virtual device, which may end in digits.
 pub(crate) fn similar(device: &str) -> Option<&'static str> {
     let name = device.trim_end_matches(|it: char| it.is_ascii_digit());

@@ -119,7 +119,6 @@ impl Port {
                 Err(error) => return Err(error),
             }
         };
-        let descriptors = Some(descriptors).filter(|_| !drivers::never_overflows(&driver));
         let sockets = if drivers::hides_losses_of_sockets(&driver) {
             PacketSockets::on_interface(info.if_index).map_err(|source| device.failed(LISTING, source))?
         } else {

@@ -20,16 +20,16 @@ const SENDING: usize = 1;
 pub struct RxQueue {
     device: Arc<Device>,
     queue: u16,
-    descriptors: Option<u16>,
+    descriptors: u16,
 }
 
 impl RxQueue {
-    pub(crate) fn new(device: Arc<Device>, queue: u16, descriptors: Option<u16>) -> Self {
+    pub(crate) fn new(device: Arc<Device>, queue: u16, descriptors: u16) -> Self {
         Self { device, queue, descriptors }
     }
 
-    /// The descriptors of its ring; `None` if it cannot overflow.
-    pub fn descriptors(&self) -> Option<u16> {
+    /// The descriptors of its ring.
+    pub fn descriptors(&self) -> u16 {
         self.descriptors
     }
 
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!((tx.send(&mut frames), frames.len(), tx.unsendable()), (2, 0, 2));
         assert_eq!(
             (rx.descriptors(), rx.holds_more_than(0)),
-            (Some(1_024), None),
+            (1_024, None),
             "a ring of memory does not tell"
         );
         assert_eq!(rx.receive(&mut frames), 2);
