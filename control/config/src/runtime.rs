@@ -59,7 +59,7 @@ pub struct Device {
     pub receive_descriptors: u16,
     /// `transmit_descriptors`: the number of descriptors of each of its transmit rings.
     pub transmit_descriptors: u16,
-    /// `pfc_frames`: what to do if the device does not deliver or transmit PFC frames.
+    /// `pfc_frames`: what to do if the device is known not to deliver or transmit PFC frames.
     pub pfc_frames: PfcFrames,
 }
 

@@ -20,6 +20,7 @@ use crate::crew::Crew;
 use crate::device_mtu::DeviceMtus;
 use crate::event::Event;
 use crate::journal::Journal;
+use crate::kept_pauses::KeptPauses;
 use crate::lateness::{Late, Lateness};
 use crate::line::Line;
 use crate::link_agent::LinkAgents;
@@ -30,7 +31,7 @@ use crate::socket::{Request, Response};
 use crate::{notify, reload};
 
 /// The interval of checks of workers and links.
-const WATCH: Duration = Duration::from_millis(20);
+pub const WATCH: Duration = Duration::from_millis(20);
 /// The interval of checks whether a drain has finished.
 const DRAIN_LOOK: Duration = Duration::from_millis(2);
 
@@ -87,6 +88,8 @@ pub struct Control<L> {
     pub lateness: Lateness,
     /// The MTUs of devices.
     pub device_mtus: DeviceMtus,
+    /// The devices that may keep received pauses to themselves.
+    pub kept_pauses: KeptPauses,
     /// The measured delays of links.
     pub link_delays: LinkDelays,
     /// The neighbours of ports, and what they have changed.
@@ -307,7 +310,7 @@ impl<L: Line> Control<L> {
             ledger: &self.ledger,
             workers: Vec::new(),
         };
-        self.looks.take(&mut self.crew, &self.lines, about)
+        self.looks.take(&mut self.crew, &self.lines, &self.kept_pauses, about)
     }
 
     /// Finds workers that are later than the buffer covers, and links of another delay, and makes room for that.
@@ -358,6 +361,20 @@ impl<L: Line> Control<L> {
             let device = self.lines[port.index()].device().name;
             let what = self.device_mtus.tell(port, &device, &self.gateway);
             what.into_iter().for_each(|what| self.journal.note(unix_time(), Some(port), None, what));
+        }
+    }
+
+    /// Finds devices that keep received pauses to themselves.
+    fn watch_pauses(&mut self) {
+        let now = Instant::now();
+        if !self.kept_pauses.is_due(now) {
+            return;
+        }
+        // The workers first: a device then has counted all that they have seen.
+        let seen = self.crew.inspect();
+        self.kept_pauses.see(&seen, &self.lines);
+        for (port, what) in self.kept_pauses.tell(&self.gateway, &self.lines, now) {
+            self.journal.note(unix_time(), Some(port), None, what);
         }
     }
 
@@ -424,6 +441,7 @@ impl<L: Line> Control<L> {
         self.journal.collect();
         self.watch_room();
         self.watch_mtus();
+        self.watch_pauses();
         for (number, (line, known)) in (0..).zip(self.lines.iter_mut().zip(links)) {
             if let Some(trouble) = line.trouble() {
                 let name = &self.gateway.program.port(PortId(number)).name;

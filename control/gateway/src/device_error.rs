@@ -36,7 +36,7 @@ pub enum DeviceError {
     /// The device does not start.
     #[error("{0}")]
     Port(#[from] PortError),
-    /// PFC is required, and not known to work.
+    /// PFC is required, and known not to work.
     #[error("{0} (pfc_frames = \"require\")")]
     Pfc(String),
 }

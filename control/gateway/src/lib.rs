@@ -34,6 +34,8 @@ mod event;
 #[cfg(feature = "dpdk")]
 mod journal;
 #[cfg(feature = "dpdk")]
+mod kept_pauses;
+#[cfg(feature = "dpdk")]
 mod lateness;
 #[cfg(feature = "dpdk")]
 mod line;

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use config::runtime::DeviceKind;
-use dpdk::{Claim, Interface, PfcPassage, Port};
+use dpdk::{Claim, Interface, PausesCounted, PfcPassage, Port};
 use telemetry::{HardwareReport, Passage, WireDevice};
 use units::Bytes;
 
@@ -42,6 +42,9 @@ pub trait Line {
 
     /// The counters of the hardware.
     fn hardware(&self) -> HardwareReport;
+
+    /// The pauses that it has counted as received, whether or not it hands them over; `None` if it counts none.
+    fn pauses_counted(&self) -> Option<PausesCounted>;
 }
 
 /// The interface of the kernel below a device: that through which it sends, or from which it receives if it sends to none.
@@ -139,6 +142,11 @@ impl Line for DpdkLine {
             no_mbuf: counted.receive_without_mbuf,
             receive_errors: counted.receive_errors,
             transmit_errors: counted.transmit_errors,
+            kept_pauses: 0,
         }
+    }
+
+    fn pauses_counted(&self) -> Option<PausesCounted> {
+        self.port.pauses_counted()
     }
 }

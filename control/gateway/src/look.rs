@@ -1,9 +1,10 @@
 //! The observed state of the whole gateway.
 
-use telemetry::{Observation, ObservedPort, ObservedWorker, Snapshot};
+use telemetry::{HardwareReport, Observation, ObservedPort, ObservedWorker, Snapshot};
 use worker::Inspection;
 
 use crate::crew::Crew;
+use crate::kept_pauses::KeptPauses;
 use crate::line::Line;
 
 /// The latest inspection of each port. A port whose worker does not answer keeps its last one; the state of
@@ -16,8 +17,14 @@ impl Looks {
         Self((0..ports).map(|_| Box::default()).collect())
     }
 
-    /// Takes a snapshot of everything: of `about` plus the state of the workers.
-    pub fn take(&mut self, crew: &mut Crew, lines: &[impl Line], about: Observation<'_>) -> Snapshot {
+    /// Takes a snapshot of everything: of `about` plus the state of the workers, and what was found out about `pauses`.
+    pub fn take(
+        &mut self,
+        crew: &mut Crew,
+        lines: &[impl Line],
+        pauses: &KeptPauses,
+        about: Observation<'_>,
+    ) -> Snapshot {
         for (known, seen) in self.0.iter_mut().zip(crew.inspect()) {
             if let Some(seen) = seen {
                 *known = seen;
@@ -25,8 +32,8 @@ impl Looks {
         }
         let port = |port: units::PortId| ObservedPort {
             port,
-            device: lines[port.index()].device(),
-            hardware: lines[port.index()].hardware(),
+            device: pauses.correct(port, lines[port.index()].device()),
+            hardware: HardwareReport { kept_pauses: pauses.kept(port), ..lines[port.index()].hardware() },
             emulated: about.gateway.runtime.emulations[port.index()].is_some(),
             inspection: &self.0[port.index()],
         };

@@ -121,24 +121,99 @@ fn await_server(port: &str, device: &str, events: &Receiver<Event>) -> bool {
     !matches!(events.recv_timeout(SEEK_SERVER), Ok(Event::Terminate))
 }
 
-/// Logs a port's device and whether PFC works on it; an error if PFC is required and not known to work.
+/// Logs a port's device and whether PFC works on it; an error if PFC is required and known not to work.
 fn introduce(name: &str, opened: &Opened, pfc_frames: PfcFrames) -> Result<(), DeviceError> {
     let port = &opened.port;
     let queues = if opened.control.is_some() { ", with a transmit queue for control frames" } else { "" };
     tracing::info!("port {name}: {} ({}), {}{queues}", port.name(), port.driver(), port.mac());
-    let doubt = match port.pfc_passage() {
-        PfcPassage::Passes => {
-            tracing::info!("port {name}: the device passes PFC frames in both directions");
-            return Ok(());
-        }
-        PfcPassage::Unknown(why) => format!("unknown whether the device passes PFC frames: {why}"),
-        PfcPassage::Blocked(why) => {
-            format!("the device does not pass PFC frames, so no priority is lossless here: {why}")
-        }
+    let Some(doubt) = doubt(port.pfc_passage(), pfc_frames)? else {
+        tracing::info!("port {name}: the device passes PFC frames in both directions");
+        return Ok(());
     };
-    if pfc_frames == PfcFrames::Require {
-        return Err(DeviceError::Pfc(doubt));
-    }
     tracing::warn!("port {name}: {doubt}");
+    match port.pauses_counted() {
+        Some(_) => tracing::info!(
+            "port {name}: the device counts the pauses that it receives; if it keeps one to itself, a warning says so"
+        ),
+        None => tracing::warn!(
+            "port {name}: the device does not count the pauses that it receives, so no one notices if it keeps them to itself"
+        ),
+    }
     Ok(())
+}
+
+/// Why PFC may not work on a device; an error if it is known not to work where it is required. What is unknown shows while the
+/// gateway runs ([`crate::kept_pauses`]).
+fn doubt(passage: PfcPassage, pfc_frames: PfcFrames) -> Result<Option<String>, DeviceError> {
+    match passage {
+        PfcPassage::Passes => Ok(None),
+        PfcPassage::Unknown(why) => Ok(Some(format!("unknown whether the device passes PFC frames: {why}"))),
+        PfcPassage::Blocked(why) => {
+            let doubt =
+                format!("the device does not pass PFC frames, so no priority is lossless here: {why}");
+            match pfc_frames {
+                PfcFrames::Require => Err(DeviceError::Pfc(doubt)),
+                PfcFrames::Warn => Ok(Some(doubt)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::PathBuf;
+
+    /// The drivers of the cards that shipped files are for. A file with a PCI address has to be in this list.
+    const CARDS: [(&str, &str); 1] = [("wire-e810.toml", "net_ice")];
+
+    /// The configurations of gateways that are shipped, as examples or in the package.
+    fn shipped() -> Vec<PathBuf> {
+        let config = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../config");
+        let folders = ["gateways", "lab", "systemd"].map(|folder| config.join(folder));
+        let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+        let files = files.map(|entry| entry.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect()
+    }
+
+    fn driver(file: &str, device: &DeviceKind) -> String {
+        match device {
+            DeviceKind::Pci(_) => {
+                let card = CARDS.iter().find(|(name, _)| *name == file);
+                card.unwrap_or_else(|| panic!("the driver of the card of {file}")).1.to_owned()
+            }
+            DeviceKind::Virtual(vdev) => {
+                let name = vdev.split(',').next().unwrap();
+                name.trim_end_matches(|it: char| it.is_ascii_digit()).to_owned()
+            }
+        }
+    }
+
+    #[test]
+    fn every_shipped_configuration_starts_on_its_device_as_far_as_pfc_is_concerned() {
+        let mut required = 0;
+        for path in shipped() {
+            let file = path.file_name().unwrap().to_string_lossy().into_owned();
+            let gateway = config::load(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+            for device in gateway.runtime.devices.iter().flatten() {
+                let passage = dpdk::pfc_passage(&driver(&file, &device.kind));
+                let judged = doubt(passage, device.pfc_frames);
+                assert!(judged.is_ok(), "{file}: {}", judged.unwrap_err());
+                required += usize::from(device.pfc_frames == PfcFrames::Require);
+            }
+        }
+        assert!(required > 0, "no file requires PFC, so none could be refused");
+    }
+
+    #[test]
+    fn required_pfc_refuses_a_device_that_is_known_to_block_it_and_no_other() {
+        let judge = |passage| doubt(passage, PfcFrames::Require);
+        assert!(matches!(judge(PfcPassage::Passes), Ok(None)));
+        assert!(
+            matches!(judge(PfcPassage::Unknown("it is new")), Ok(Some(doubt)) if doubt.contains("it is new"))
+        );
+        assert!(matches!(judge(PfcPassage::Blocked("a filter")), Err(DeviceError::Pfc(_))));
+        assert!(matches!(doubt(PfcPassage::Blocked("a filter"), PfcFrames::Warn), Ok(Some(_))));
+    }
 }

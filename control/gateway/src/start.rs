@@ -31,6 +31,7 @@ use crate::device_mtu::DeviceMtus;
 use crate::dpdk_telemetry::DpdkTelemetry;
 use crate::event::Event;
 use crate::journal::Journal;
+use crate::kept_pauses::KeptPauses;
 use crate::lateness::{self, Lateness};
 use crate::line::{DpdkLine, Line};
 use crate::link_agent::LinkAgents;
@@ -103,6 +104,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         gateway,
         lateness,
         device_mtus,
+        kept_pauses: KeptPauses::of(&lines),
         link_delays: LinkDelays::new(ports),
         link_agents: LinkAgents::new(ports),
         widening: None,

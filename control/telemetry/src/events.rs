@@ -76,6 +76,8 @@ kinds! {
     Link = "link" { up: bool }
     /// The MTU of a device changed
     DeviceMtu = "device_mtu" { mtu_bytes: u64, promised_bytes: u64 }
+    /// A device keeps received pauses to itself, or no longer does
+    PausesKept = "pauses_kept" { keeps: bool, frames: u64 }
     /// The two ends of a link have mismatches, or none any more
     Neighbour = "neighbour" { mismatches: Vec<String> }
     /// A neighbour turned PFC of priorities off or on again

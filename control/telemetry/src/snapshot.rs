@@ -254,6 +254,9 @@ pub struct HardwareReport {
     pub receive_errors: u64,
     /// Frames that could not be sent; with af_xdp also those that the kernel dropped on the way out.
     pub transmit_errors: u64,
+    /// Received pauses that the device counted and kept to itself, as far as its driver counts them.
+    #[serde(default)]
+    pub kept_pauses: u64,
 }
 
 /// The delay of a link that the headroom of its port covers.

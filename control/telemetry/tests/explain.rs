@@ -179,6 +179,16 @@ fn drops_of_a_device_that_sends_no_pauses_are_its_own_and_not_those_of_the_peer(
 }
 
 #[test]
+fn pauses_that_the_device_kept_are_named_before_everything_else() {
+    let mut snapshot = dropping();
+    snapshot.ports[0].counters.hardware.kept_pauses = 1;
+    let told = explain(&Period::since_start(&snapshot), "dc0").unwrap();
+    let kept = "kept 1 pause of the peer to itself, so the port sent while the peer had no room";
+    assert!(told.because[0].contains(kept), "{:#?}", told.because);
+    assert_eq!(told.effects[0].kind, "pfc_not_passed");
+}
+
+#[test]
 fn a_late_worker_is_told_below_the_drops_that_it_causes_and_not_again() {
     let mut snapshot = dropping();
     snapshot.workers[0].late_turns = 1;

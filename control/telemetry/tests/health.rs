@@ -225,6 +225,19 @@ fn a_gateway_that_started_within_a_period_has_none() {
 }
 
 #[test]
+fn a_device_that_kept_pauses_is_named_with_their_number_until_a_period_without_one() {
+    let kept: Places = &[("/ports/0/counters/kept_pauses", "12")];
+    let before = with(kept);
+    let health = Health::of(&Period::since_start(&before), None);
+    let [finding] = &health.classes[0].findings[..] else { panic!("{:?}", health.classes[0].findings) };
+    assert_eq!((&*finding.rule, health.verdict), ("pfc_not_passed", Verdict::Unhealthy));
+    assert!(finding.found.contains("veth-dc kept 12 pauses of the peer to itself"), "{}", finding.found);
+    let mut now = before.clone();
+    (now.at_ns, now.uptime_ns) = (now.at_ns + 1_000_000_000, now.uptime_ns + 1_000_000_000);
+    assert_eq!(Health::of(&Period::between(&before, &now).unwrap(), None).verdict, Verdict::Healthy);
+}
+
+#[test]
 fn a_finding_of_several_classes_is_told_once() {
     let snapshot = with(&[("/memory/mbufs_in_use", "65000")]);
     let page = render(&Health::of(&Period::since_start(&snapshot), None));

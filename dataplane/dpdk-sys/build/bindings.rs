@@ -14,7 +14,7 @@ const OLDEST: &str = "22.11";
 const LIBRARIES: [&str; 6] = ["rte_eal", "rte_ethdev", "rte_log", "rte_mbuf", "rte_mempool", "rte_ring"];
 
 /// The items of DPDK that are used, and the whole shim.
-const ITEMS: [&str; 27] = [
+const ITEMS: [&str; 29] = [
     "shim_.*",
     "SHIM_.*",
     "RTE_PKTMBUF_HEADROOM",
@@ -37,6 +37,8 @@ const ITEMS: [&str; 27] = [
     "rte_eth_rx_queue_setup",
     "rte_eth_stats_get",
     "rte_eth_tx_queue_setup",
+    "rte_eth_xstats_get_by_id",
+    "rte_eth_xstats_get_id_by_name",
     "rte_mempool_avail_count",
     "rte_mempool_free",
     "rte_pktmbuf_pool_create",

@@ -62,8 +62,45 @@ pub(crate) fn similar(device: &str) -> Option<&'static str> {
     SOFTWARE.into_iter().min_by_key(distance).filter(|driver| distance(driver) <= 2)
 }
 
-/// Looks up the driver's name, as in [`crate::Port::driver`].
-pub(crate) fn pfc_passage(driver: &str) -> PfcPassage {
+/// The extended statistics in which a driver counts received pauses, whether or not it hands them over. A release of DPDK may
+/// lack some of the names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PauseNames {
+    /// PAUSE frames (IEEE 802.3 annex 31B), and with some cards PFC frames too.
+    pub(crate) frames: &'static [&'static str],
+    /// PFC frames, once for each priority: what stands in front of its number and behind it.
+    pub(crate) by_priority: &'static [(&'static str, &'static str)],
+}
+
+/// The names of the extended statistics of received pauses; none for a driver that has none or is not listed, such as mlx5 and virtio
+/// (`mlx5_counters_init` in drivers/net/mlx5/linux/mlx5_ethdev_os.c, `rte_virtio_rxq_stat_strings` in
+/// drivers/net/virtio/virtio_ethdev.c).
+pub(crate) fn pause_names(driver: &str) -> PauseNames {
+    const FRAMES: &[&str] = &["rx_xon_packets", "rx_xoff_packets"];
+    match driver {
+        // `ice_hw_port_strings` in drivers/net/ice/ice_ethdev.c; those by priority since DPDK 25.11.
+        "net_ice" => PauseNames {
+            frames: FRAMES,
+            by_priority: &[("priority_xon_rx_tc", ""), ("priority_xoff_rx_tc", "")],
+        },
+        // `rte_i40e_hw_port_strings` and `rte_i40e_rxq_prio_strings` in drivers/net/i40e/i40e_ethdev.c,
+        // `rte_ixgbe_stats_strings` and `rte_ixgbe_rxq_strings` in drivers/net/ixgbe/ixgbe_ethdev.c.
+        "net_i40e" | "net_ixgbe" => PauseNames {
+            frames: FRAMES,
+            by_priority: &[("rx_priority", "_xon_packets"), ("rx_priority", "_xoff_packets")],
+        },
+        _ => PauseNames::default(),
+    }
+}
+
+/// Whether the kernel's driver keeps the card of a driver, and counts its MAC control frames: `pport_802_3_stats_desc` in Linux's
+/// drivers/net/ethernet/mellanox/mlx5/core/en_stats.c.
+pub(crate) fn is_counted_by_kernel(driver: &str) -> bool {
+    driver == "net_mlx5"
+}
+
+/// Whether PFC frames pass a device of this driver, a name as in [`crate::Port::driver`].
+pub fn pfc_passage(driver: &str) -> PfcPassage {
     match driver {
         _ if SOFTWARE.contains(&driver) || SEEN.contains(&driver) => PfcPassage::Passes,
         "net_i40e" => PfcPassage::Blocked(
@@ -72,6 +109,9 @@ pub(crate) fn pfc_passage(driver: &str) -> PfcPassage {
         "net_ice" => PfcPassage::Unknown(
             "the ice driver sends PFC frames, but whether received ones reach software depends on the \
              card's receive settings (PRTMAC_HSEC_CTL_RX_FORWARD_CONTROL)",
+        ),
+        "net_mlx5" => PfcPassage::Unknown(
+            "the card's firmware decides whether received PFC frames reach software (docs/connectx.md)",
         ),
         _ => PfcPassage::Unknown("it is not known how this driver treats MAC control frames"),
     }
@@ -104,6 +144,13 @@ mod tests {
         assert!(matches!(pfc_passage("net_i40e"), PfcPassage::Blocked(_)));
         assert_eq!(pfc_passage("net_memif"), PfcPassage::Passes);
         assert_eq!(pfc_passage("net_virtio"), PfcPassage::Passes);
+    }
+
+    #[test]
+    fn the_drivers_whose_passage_is_unknown_or_blocked_have_counters_of_pauses_where_dpdk_has_them() {
+        let counts = |driver| pause_names(driver) != PauseNames::default();
+        assert_eq!(["net_ice", "net_i40e", "net_ixgbe"].map(counts), [true; 3]);
+        assert_eq!(["net_mlx5", "net_virtio", "net_of_tomorrow"].map(counts), [false; 3]);
     }
 
     #[test]

@@ -53,8 +53,8 @@ pub enum EalError {
     NoPciDevice(String),
     /// A PCI device that DPDK was allowed to take, and did not.
     #[error(
-        "DPDK cannot use the PCI device {device}, which is bound to {}: bind it to vfio-pci (dpdk-devbind.py \
-         --bind=vfio-pci {device})", driver.as_deref().unwrap_or("no driver")
+        "DPDK cannot use the PCI device {device}, which is bound to {}: {}",
+        driver.as_deref().unwrap_or("no driver"), how_to_bind(device, driver.as_deref())
     )]
     PciDeviceNotTaken {
         /// The device.
@@ -105,6 +105,18 @@ pub enum EalError {
     /// A thread could not be registered.
     #[error("cannot register another thread with DPDK: {0}")]
     Thread(io::Error),
+}
+
+/// What makes DPDK use a PCI device that is bound to this driver of the kernel. Cards of mlx5 stay bound to theirs.
+fn how_to_bind(device: &str, driver: Option<&str>) -> String {
+    match driver {
+        Some("mlx5_core") => {
+            "leave it bound, install librte-net-mlx5 and ibverbs-providers, load ib_uverbs and mlx5_ib, and let this user \
+             open /dev/infiniband/uverbs* (docs/connectx.md)"
+                .to_owned()
+        }
+        _ => format!("bind it to vfio-pci (dpdk-devbind.py --bind=vfio-pci {device})"),
+    }
 }
 
 /// The error that a function of DPDK returned, as a negative number.

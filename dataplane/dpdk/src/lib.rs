@@ -51,11 +51,14 @@ mod gate;
 mod interface;
 #[expect(unsafe_code, reason = "gives DPDK a handler of interrupts")]
 mod interrupts;
+mod mac_control;
 #[expect(unsafe_code, reason = "reads and frees mbufs")]
 mod mbuf;
 mod memory;
 #[expect(unsafe_code, reason = "queries sockets that a driver opened")]
 mod packet_sockets;
+#[expect(unsafe_code, reason = "reads statistics of DPDK")]
+mod pauses;
 mod permission;
 #[expect(unsafe_code, reason = "calls DPDK")]
 mod pool;
@@ -69,6 +72,8 @@ mod resident;
 #[expect(unsafe_code, reason = "calls DPDK")]
 mod runtime;
 mod runtime_directory;
+#[cfg(test)]
+mod testing;
 #[expect(unsafe_code, reason = "has a handler of signals")]
 mod threads;
 #[expect(unsafe_code, reason = "reads the time stamp counter")]
@@ -77,7 +82,7 @@ mod tsc;
 pub use capability::Capability;
 pub use claim::Claim;
 pub use device::PortError;
-pub use drivers::PfcPassage;
+pub use drivers::{PfcPassage, pfc_passage};
 pub use eal::{
     Eal, RegisteredThread, StillInUse, claim_runtime_directory, hand_over_runtime_directory,
     leave_runtime_directory,
@@ -86,6 +91,7 @@ pub use eal_options::{EalOptions, Memory};
 pub use error::EalError;
 pub use interface::Interface;
 pub use mbuf::Mbuf;
+pub use pauses::PausesCounted;
 pub use pool::{Pool, PoolError, PoolSettings};
 pub use port::{Link, Opened, Port, PortStatistics};
 pub use port_settings::PortSettings;

@@ -122,6 +122,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_card_that_stays_with_its_kernel_driver_is_not_sent_to_vfio() {
+        let says = |driver: Option<&str>| {
+            let driver = driver.map(str::to_owned);
+            EalError::PciDeviceNotTaken { device: "0000:3b:00.0".to_owned(), driver }.to_string()
+        };
+        assert!(says(Some("ice")).contains("--bind=vfio-pci 0000:3b:00.0"));
+        assert!(says(None).contains("bound to no driver: bind it to vfio-pci"));
+        let mlx5 = says(Some("mlx5_core"));
+        assert!(mlx5.contains("leave it bound") && !mlx5.contains("vfio"), "{mlx5}");
+    }
+
+    #[test]
     fn a_device_that_another_process_has_and_one_that_this_user_may_not_open_are_told_apart() {
         let why = |code| {
             let error = io::Error::from_raw_os_error(code);

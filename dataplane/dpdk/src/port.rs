@@ -12,6 +12,7 @@ use crate::drivers::{self, PfcPassage};
 use crate::interface::Interface;
 use crate::interrupts;
 use crate::packet_sockets::PacketSockets;
+use crate::pauses::{PauseCounters, PausesCounted};
 use crate::{PortSettings, RxQueue, TxQueue};
 
 /// The control side of a port: its description, link and counters. Any thread may query it while others
@@ -24,6 +25,8 @@ pub struct Port {
     sockets: PacketSockets,
     /// The interface whose losses the driver does not count, and those before the start.
     below: Option<(Interface, u64)>,
+    /// `None` if the device does not count received pauses.
+    pauses: Option<PauseCounters>,
     mac: MacAddress,
     mtu: Bytes,
 }
@@ -131,6 +134,7 @@ impl Port {
             (interface, before)
         });
         let (mac, mtu) = (device.mac()?, device.mtu()?);
+        let pauses = PauseCounters::of(device.port, &driver, info.if_index);
         let device = Arc::new(device);
         let multi_segment =
             info.tx_offload_capa & sys::SHIM_TX_OFFLOAD_MULTI_SEGS != 0 || drivers::sends_segments(&driver);
@@ -139,7 +143,7 @@ impl Port {
             rx: RxQueue::new(Arc::clone(&device), DATA_QUEUE, descriptors),
             tx: transmit(DATA_QUEUE),
             control: own_control_queue.then(|| transmit(CONTROL_QUEUE)),
-            port: Self { device, driver, sockets, below, mac, mtu },
+            port: Self { device, driver, sockets, below, pauses, mac, mtu },
         })
     }
 
@@ -167,6 +171,11 @@ impl Port {
     /// Whether PFC frames pass the device.
     pub fn pfc_passage(&self) -> PfcPassage {
         drivers::pfc_passage(&self.driver)
+    }
+
+    /// The pauses that the device has counted as received, whether or not it hands them over; `None` if it counts none.
+    pub fn pauses_counted(&self) -> Option<PausesCounted> {
+        self.pauses.as_ref()?.read(self.device.port)
     }
 
     /// The current link state. Down if the device does not report it.

@@ -119,16 +119,16 @@ impl TxQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Eal, EalOptions, Opened, Pool, PoolSettings, Port, PortSettings};
+    use crate::testing::eal;
+    use crate::{Opened, Pool, PoolSettings, Port, PortSettings};
     use switch::Frame;
     use units::Bytes;
 
     #[test]
     fn a_device_that_sends_one_mbuf_is_not_given_several() {
-        let devices = vec!["net_ring_single".to_owned()];
-        let eal = Eal::start(&EalOptions { devices, ..EalOptions::new("longspan_queue") }).unwrap();
+        eal().attach("net_ring_single").unwrap();
         let settings = PoolSettings { mbufs: 63, cache: 0, data_room: Bytes(256), socket: None };
-        let pool = Pool::new(&eal, "queue", settings).unwrap();
+        let pool = Pool::new(eal(), "queue", settings).unwrap();
         let Opened { mut rx, tx, .. } =
             Port::configure("net_ring_single", &PortSettings::new(&pool)).unwrap();
         let mut tx = TxQueue { multi_segment: false, ..tx };

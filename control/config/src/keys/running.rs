@@ -98,7 +98,7 @@ table! {
         receive_descriptors: At<RingSize>, default(DESCRIPTORS), restart;
         /// Descriptors of each transmit ring
         transmit_descriptors: At<RingSize>, default(DESCRIPTORS), restart;
-        /// Where the device does not pass PFC frames: `"require"` refuses to start, `"warn"` warns
+        /// Where the device is known not to pass PFC frames: `"require"` refuses to start, `"warn"` warns. What is unknown, a gateway [finds out while it runs](deployment.md#pauses-that-a-card-keeps)
         pfc_frames: At<PfcFrames>, default(PfcFrames::Warn), restart;
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of the control thread with real workers and devices in memory.
 
 mod device_mtu;
+mod kept_pauses;
 mod link_agent;
 mod link_delay;
 mod observers;
@@ -8,6 +9,7 @@ mod observers;
 use super::*;
 use crate::crew::{self, Member};
 use crate::socket::Response;
+use dpdk::PausesCounted;
 use link_delay::PeerDelayLink;
 use std::path::Path;
 use std::sync::Mutex;
@@ -90,6 +92,8 @@ struct TestLine {
     up: Arc<AtomicBool>,
     /// Zero for no limit.
     mtu: Arc<AtomicU64>,
+    /// The pauses that it counts.
+    pauses: Arc<AtomicU64>,
 }
 
 impl Line for TestLine {
@@ -117,6 +121,10 @@ impl Line for TestLine {
     fn hardware(&self) -> HardwareReport {
         HardwareReport::default()
     }
+
+    fn pauses_counted(&self) -> Option<PausesCounted> {
+        Some(PausesCounted { frames: self.pauses.load(Ordering::Relaxed), by_priority: 0 })
+    }
 }
 
 /// A gateway with a running control thread.
@@ -130,6 +138,8 @@ struct Running {
     reading: Arc<Mutex<()>>,
     /// The MTU of its devices.
     mtu: Arc<AtomicU64>,
+    /// The pauses that each of its devices counts.
+    pauses: Arc<AtomicU64>,
     control: JoinHandle<Ended>,
 }
 
@@ -166,8 +176,9 @@ impl Running {
         let trap = Arc::new(AtomicBool::new(false));
         let (ledger, member, inlet) = worker(&gateway, takes, link, incoming, trap.clone());
         let names: Vec<_> = gateway.port_names().map(str::to_owned).collect();
-        let line = TestLine { up: Arc::new(AtomicBool::new(true)), mtu: Arc::default() };
-        let (up, mtu) = (line.up.clone(), line.mtu.clone());
+        let line =
+            TestLine { up: Arc::new(AtomicBool::new(true)), mtu: Arc::default(), pauses: Arc::default() };
+        let (up, mtu, pauses) = (line.up.clone(), line.mtu.clone(), line.pauses.clone());
         let reading = Arc::new(Mutex::new(()));
         let load = {
             let reading = reading.clone();
@@ -186,6 +197,7 @@ impl Running {
             gateway,
             lateness: Lateness::new(2),
             device_mtus: DeviceMtus::of(&[line.clone(), line.clone()]),
+            kept_pauses: KeptPauses::of(&[line.clone(), line.clone()]),
             link_delays: LinkDelays::new(2),
             link_agents,
             widening: None,
@@ -203,7 +215,7 @@ impl Running {
             reloads: ReloadsReport::default(),
         };
         let control = thread::spawn(move || control.run().0);
-        Self { directory, events: sender, trap, up, reading, mtu, control }
+        Self { directory, events: sender, trap, up, reading, mtu, pauses, control }
     }
 
     fn ask(&self, request: Request) -> Response {

@@ -72,7 +72,7 @@ fn causes(
 }
 
 /// A sentence as a part of another one.
-fn phrase(sentence: &str) -> String {
+pub fn phrase(sentence: &str) -> String {
     let mut text = sentence.trim_end_matches('.').to_owned();
     if let Some(first) = text.get_mut(..1) {
         first.make_ascii_lowercase();

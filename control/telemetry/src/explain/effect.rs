@@ -21,7 +21,7 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Effect {
     /// `pauses_peer`, `holds`, `threshold`, `waits`, `link_down`, `paused_by_peer`, `stormed`, `late_worker`, `sends`, `marks`,
-    /// `drops`, `scheme`, or the name of the rule that names the cause of drops.
+    /// `drops`, `scheme`, `pfc_not_passed`, or the name of the rule that names the cause of drops.
     pub kind: Name,
     /// The port at which it happens.
     pub port: String,

@@ -17,9 +17,11 @@ pub use effect::{Effect, Explanation};
 pub use page::render;
 pub use terms::{CNPS, CNPS_MISSING};
 
+use crate::health::kept_pauses;
 use crate::period::{Period, PortPeriod, PriorityPeriod};
 use crate::show::NoSuchPort;
 use crate::snapshot::{Snapshot, WaitingReport};
+use drops::phrase;
 use effect::effect;
 use report::LimitsReport;
 use switch::PauseCause;
@@ -32,6 +34,7 @@ use units::human::{bytes, count_of, duration, thousands};
 pub fn explain(period: &Period<'_>, name: &str) -> Result<Explanation, NoSuchPort> {
     let port = period.port(name).ok_or_else(|| NoSuchPort::of(name, period.now))?;
     let mut told = Told::default();
+    told.kept_pauses(port);
     told.link(port);
     for priority in port.priorities() {
         told.priority(period, port, priority);
@@ -52,6 +55,14 @@ struct Told {
 }
 
 impl Told {
+    /// Pauses that the device kept, which no figure of a queue shows.
+    fn kept_pauses(&mut self, port: PortPeriod<'_>) {
+        if let Some(text) = kept_pauses(port) {
+            self.effects.push(effect("pfc_not_passed", port, None, phrase(&text), Vec::new()));
+            self.because.push(text);
+        }
+    }
+
     /// A link that is down. Frames that wait for it are told by priority.
     fn link(&mut self, port: PortPeriod<'_>) {
         let waits = port.priorities().any(|it| it.now.egress.queued.frames > 0);

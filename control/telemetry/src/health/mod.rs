@@ -7,6 +7,7 @@ mod verdict;
 
 pub use class::Class;
 pub use page::render;
+pub(crate) use rules::kept_pauses;
 pub use rules::{RULES, Rule};
 pub use verdict::{ClassHealth, Finding, Health, HealthVerdict};
 

@@ -7,6 +7,7 @@ use super::class::Class;
 use super::verdict::{Finding, HealthVerdict};
 use crate::explain::CNPS_MISSING;
 use crate::neighbours::NeighbourReport;
+use crate::period::PortPeriod;
 use switch::PauseCause;
 use units::human::{bytes, count_of, duration, nanos, percent, thousands};
 
@@ -78,7 +79,7 @@ rules! {
     pause_frames_lost: Unhealthy, "Look at the device's link and driver: a pause that is lost costs headroom.";
     /// More came than the link carries outside of pauses, plus one headroom for each pause; or a full headroom refused more than one headroom for each pause, and no turn was late.
     peer_ignores_pauses: Unhealthy, "Turn PFC on for this priority at the peer, or correct the distance if the link is longer.";
-    /// The device does not pass PFC frames in one direction.
+    /// The device does not pass PFC frames in one direction, by its driver or by its [own counters](deployment.md#pauses-that-a-card-keeps).
     pfc_not_passed: Unhealthy, "Turn off flow control in the device, or use a device that passes PFC frames (docs/deployment.md).";
     /// The link is down.
     link_down: Unhealthy, "Bring the link up. Lossless frames for the port wait, and their senders are paused.";
@@ -235,11 +236,27 @@ fn pfc_not_passed(class: &Class<'_>) -> Option<String> {
     let pfc = class.port.now.device.pfc;
     let what = match (pfc.receive, pfc.transmit) {
         (No, No) => "neither passes received PFC frames nor sends any",
-        (No, _) => "does not pass received PFC frames to the gateway",
         (_, No) => "does not send PFC frames",
-        _ => return None,
+        (No, _) => return kept_pauses(class.port).or_else(|| Some(keeps_pauses(class.port))),
+        _ => return kept_pauses(class.port),
     };
     Some(format!("The device {} {what}.", class.port.now.device.name))
+}
+
+fn keeps_pauses(port: PortPeriod<'_>) -> String {
+    format!("The device {} does not pass received PFC frames to the gateway.", port.now.device.name)
+}
+
+/// Pauses that the device of a port kept to itself.
+pub fn kept_pauses(port: PortPeriod<'_>) -> Option<String> {
+    let kept = port.count(|it| it.counters.hardware.kept_pauses);
+    (kept > 0).then(|| {
+        format!(
+            "The device {} kept {} of the peer to itself, so the port sent while the peer had no room.",
+            port.now.device.name,
+            count_of(kept, "pause")
+        )
+    })
 }
 
 fn link_down(class: &Class<'_>) -> Option<String> {

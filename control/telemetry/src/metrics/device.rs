@@ -65,6 +65,8 @@ metrics! {
                 let hardware = &at.counters.hardware;
                 Some([("receive", hardware.receive_errors), ("transmit", hardware.transmit_errors)])
             });
+        Counter "device_kept_pauses": "Received pauses that the device counted and kept to itself, as far as its driver counts them.",
+            each_port(|at| Some(Number(at.counters.hardware.kept_pauses)));
         Counter "device_full": "Times the device was full and frames had to wait.",
             each_port(|at| Some(Number(at.counters.full)));
         Counter "device_drained_frames": "Data frames dropped because they arrived while the gateway was draining.",
