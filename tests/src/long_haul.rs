@@ -40,7 +40,7 @@ pub fn lscc(rate: BitRate) -> Lscc {
             limit: Some(RateLimiting::default_limit(PSEUDO_REFERENCE)),
             cnp_interval: CNP_INTERVAL,
             direct_int: None,
-            long_flow: WireBytes(rate.bytes_in(ROUND_TRIP)),
+            long_flow: Some(WireBytes(rate.bytes_in(ROUND_TRIP))),
             far_cnp_interval: None,
             flows: 1_024,
             ageing: Interval::from_secs(10),

@@ -181,7 +181,7 @@ fn a_flow_behind_two_tags_is_marked_since_a_cnp_has_room_for_one() {
 fn an_old_flow_is_told_only_while_it_is_flagged() {
     let connection = Connection::new(flow(), 1);
     let mut settings = gateway();
-    lscc_of(&mut settings).limiting.long_flow = WireBytes(100_000);
+    lscc_of(&mut settings).limiting.long_flow = Some(WireBytes(100_000));
     settings.ports[B.index()].rate = BitRate::gigabits(100);
     lscc_of(&mut settings).round_trip = Interval::from_micros(8);
     lscc_of(&mut settings).interval = Interval::from_micros(8);

@@ -39,7 +39,7 @@ fn router() -> Settings {
 fn with_lscc(mut settings: Settings) -> Settings {
     let rate = settings.ports[B.index()].rate;
     let mut lscc = lscc(rate);
-    lscc.limiting.long_flow = WireBytes(1 << 40);
+    lscc.limiting.long_flow = Some(WireBytes(1 << 40));
     settings.ports[B.index()].notifiers.lscc = Some(lscc);
     settings
 }

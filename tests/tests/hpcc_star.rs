@@ -184,7 +184,7 @@ fn end(mut settings: Settings, port: PortId, direct_int: Option<Interval>, far: 
     let long = &mut settings.ports[port.index()];
     let mut own = lscc(RATE);
     own.round_trip = ONE_WAY * 2 + Interval(3_000);
-    own.limiting.long_flow = own.bdp(RATE);
+    own.limiting.long_flow = Some(own.bdp(RATE));
     own.limiting.direct_int = direct_int;
     let (local, peer) = if far { (PEER, LOCAL) } else { (LOCAL, PEER) };
     own.feedback = Feedback { local, peer, key: None, ..own.feedback };

@@ -27,7 +27,7 @@ fn far_end(drain: u64) -> Settings {
     lscc.calculation.step = BitRate::new(500_000_000);
     lscc.calculation.least = BitRate::new(100_000_000).unwrap();
     lscc.calculation.most = LINE;
-    lscc.limiting.long_flow = WireBytes(LINE.bytes_in(ROUND_TRIP));
+    lscc.limiting.long_flow = Some(WireBytes(LINE.bytes_in(ROUND_TRIP)));
     settings
 }
 

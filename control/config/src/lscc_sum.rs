@@ -277,7 +277,7 @@ mod tests {
                 reference,
                 limit: None,
                 cnp_interval: Interval::from_micros(50),
-                long_flow: WireBytes(50_000_000),
+                long_flow: Some(WireBytes(50_000_000)),
                 far_cnp_interval: None,
                 flows: 1,
                 ageing: Interval::from_secs(1),

@@ -372,6 +372,16 @@ pub(crate) enum SizeChoice {
     Given(Bytes),
 }
 
+/// From which size on a flow is long for LSCC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LongFlow {
+    /// From no size on.
+    None,
+    /// From the BDP of the link on.
+    Bdp,
+    Given(Bytes),
+}
+
 /// The duration of a pause, in quanta or as a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PauseChoice {
@@ -390,6 +400,17 @@ value_types! {
         },
         |it| match it {
             Self::Auto => quoted("auto"),
+            Self::Given(size) => size.write(),
+        };
+    LongFlow: "size, `\"bdp\"` or `\"none\"`",
+        |it| match it.as_str() {
+            Some("none") => Ok(Self::None),
+            Some("bdp") => Ok(Self::Bdp),
+            _ => quantity(it, "a size such as \"10MB\", \"bdp\" or \"none\"").map(Self::Given),
+        },
+        |it| match it {
+            Self::None => quoted("none"),
+            Self::Bdp => quoted("bdp"),
             Self::Given(size) => size.write(),
         };
     PauseChoice: "number of quanta or time",

@@ -61,12 +61,12 @@ fn the_long_haul_file_gets_the_sums_that_its_comment_adds_up() {
     assert_eq!((sum.bounds.above, sum.bounds.below), (100_007_491, 581_818_181));
     assert_eq!((sum.halved, sum.follows), (Bytes(68_216_025), Interval(20_814_564)));
     assert_eq!(sum.beneath, Protection::Bifrost { buffer: Bytes(11_909_397) });
-    assert_eq!((long.limiting.long_flow, sum.flow_table()), (WireBytes(10_182_050), Bytes(8_650_752)));
+    assert_eq!((long.limiting.long_flow, sum.flow_table()), (None, Bytes(8_650_752)));
     let group = port.groups[Priority::new(3).unwrap().index()].lossless().unwrap();
     assert_eq!(group.xoff, Threshold::Static(Cells::of_any_mix(WireBytes(11_909_397 + 2_886_828)).bytes()));
 
     let text = fs::read_to_string(path).unwrap();
-    for figure in ["814,564", "1,268,205", "581.8", "625,000 ", "68,216,025", "11,909,397", "10,182,050"] {
+    for figure in ["814,564", "1,268,205", "581.8", "625,000 ", "68,216,025", "11,909,397"] {
         assert!(text.contains(figure), "{figure}");
     }
     let (above, _) = text.split_once("interval = ").unwrap();
@@ -116,6 +116,17 @@ fn the_flow_table_takes_124_bytes_a_flow_and_an_index_of_a_power_of_two() {
 }
 
 #[test]
+fn no_flow_is_long_unless_the_file_says_from_which_size_on() {
+    let long_flow = |own: &str| {
+        let gateway = valid(&file("distance = \"80km\"", &format!("{KEY}\n{own}"), ""));
+        lscc(&gateway, "lh0").limiting.long_flow
+    };
+    assert_eq!([long_flow(""), long_flow("long_flow = \"none\"")], [None; 2]);
+    assert_eq!(long_flow("long_flow = \"bdp\""), Some(WireBytes(10_182_050)));
+    assert_eq!(long_flow("long_flow = \"20MB\""), Some(WireBytes(20_000_000)));
+}
+
+#[test]
 fn the_pseudo_queue_holds_twice_its_reference_unless_the_file_says_otherwise() {
     let limit = |own: &str| {
         let gateway = valid(&file("distance = \"80km\"", &format!("{KEY}\n{own}"), ""));
@@ -142,7 +153,6 @@ fn the_round_trip_is_the_one_stated_or_that_of_bifrost_or_follows_from_the_dista
         let gateway = valid(&file(keys, &format!("{KEY}\n{own}"), ""));
         let port = gateway.program.port(gateway.port("lh0").unwrap());
         let lscc = port.notifiers.lscc.as_ref().unwrap();
-        assert_eq!(lscc.limiting.long_flow, lscc.bdp(port.rate));
         lscc.round_trip
     };
     let bifrost = "distance = \"80km\"\nflow_control = \"bifrost\"\nbifrost = { round_trip = \"900us\" }";

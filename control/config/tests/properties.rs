@@ -196,7 +196,12 @@ fn lscc(index: u8) -> impl Strategy<Value = Lscc> {
     let times = (16_000_u64..200_000, 200_000_u64..=1_000_000_000);
     let calculation = (wire_size(), prop::option::of(rate()), share(), share());
     let limiting = (
-        (wire_size(), prop::option::of(wire_size()), wire_size(), 1_000_u64..=1_000_000_000),
+        (
+            wire_size(),
+            prop::option::of(wire_size()),
+            prop::option::of(wire_size()),
+            1_000_u64..=1_000_000_000,
+        ),
         (prop::option::of(1_000_u64..=1_000_000_000), 1..=FlowSettings::MOST, 1_u64..),
         (dscp(), priority(), prop::option::of(0..=1_000_000_000_u64)),
     );
@@ -238,7 +243,7 @@ fn with_lscc(mut port: PortSettings, lscc: Option<Lscc>) -> PortSettings {
     let of_rate = |share: BitRate| port.rate.bits_per_second() / 1_000 * share.bits_per_second();
     lscc.calculation.least = BitRate::new(of_rate(lscc.calculation.least)).unwrap();
     lscc.calculation.most = BitRate::new(of_rate(lscc.calculation.most)).unwrap();
-    lscc.limiting.long_flow = lscc.bdp(port.rate) + lscc.limiting.long_flow;
+    lscc.limiting.long_flow = lscc.limiting.long_flow.map(|beyond| lscc.bdp(port.rate) + beyond);
     lscc.limiting.direct_int = lscc.limiting.direct_int.filter(|_| LinkRate::of(port.rate).is_some());
     port.notifiers.lscc = Some(lscc);
     port

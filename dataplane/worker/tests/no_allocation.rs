@@ -82,7 +82,7 @@ fn lscc(rate: BitRate, flows: u32) -> Lscc {
             limit: None,
             cnp_interval: Interval::from_micros(50),
             direct_int: None,
-            long_flow: WireBytes(rate.bytes_in(interval)),
+            long_flow: Some(WireBytes(rate.bytes_in(interval))),
             far_cnp_interval: None,
             flows,
             ageing: Interval::from_secs(3_600),

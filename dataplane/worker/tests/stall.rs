@@ -56,7 +56,7 @@ fn lscc() -> Lscc {
             limit: None,
             cnp_interval: Interval::from_micros(50),
             direct_int: None,
-            long_flow: WireBytes(RATE.bytes_in(ROUND_TRIP)),
+            long_flow: Some(WireBytes(RATE.bytes_in(ROUND_TRIP))),
             far_cnp_interval: None,
             flows: 16,
             ageing: Interval::from_secs(10),

@@ -12,7 +12,7 @@ use crate::link::Senders;
 use crate::place::{At, Place};
 use crate::section::Section;
 use crate::table::{Item, Key, Shape, Table, at, table};
-use crate::value::{DirectWord, NoWatchdog, SizeChoice, Spacing};
+use crate::value::{DirectWord, LongFlow, NoWatchdog, SizeChoice, Spacing};
 
 /// More than twice around the equator and back, and small enough that no sum of the bytes that any rate carries in such
 /// times overflows.
@@ -61,8 +61,8 @@ table! {
         direct: At<DirectWord>, default(DirectWord::Cnp);
         /// A flow gets at most one direct INT in this time; zero makes one of each packet, as in the paper
         int_interval: At<Interval>, within(UP_TO_LONGEST), default(Interval::from_micros(10));
-        /// Wire bytes after which a flow is no longer young. Young flows get direct CNPs whether or not the far side marked them. Less than the BDP is an error
-        long_flow: At<SizeChoice>, auto("`\"auto\"`: the BDP, rounded up");
+        /// Wire bytes after which a flow is no longer young, or `"bdp"`, rounded up. Young flows get direct CNPs whether or not the far side marked them. Less than the BDP is an error. With `"none"` all flows stay young, which [measured best](lscc.md#departures-from-the-paper)
+        long_flow: At<LongFlow>, default(LongFlow::None);
         /// The port passes on one CNP of the far side per flow in this time; `"none"` passes all. The paper has ten times `cnp_interval`
         far_cnp_interval: At<Spacing>, default(Spacing(None));
         /// How many flows the port knows at once, in both directions, 1 to 4,194,304; each takes 132 to 140 bytes, and 8 more with direct INT

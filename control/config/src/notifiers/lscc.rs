@@ -21,7 +21,7 @@ use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::round_trip;
 use crate::table::{Table, at, or};
-use crate::value::{DirectWord, KEY, SizeChoice, Spacing, hexadecimal};
+use crate::value::{DirectWord, KEY, LongFlow, SizeChoice, Spacing, hexadecimal};
 
 /// The key in `config/keys/example.key`, which is public.
 const EXAMPLE_KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
@@ -69,7 +69,7 @@ fn limiting(decl: &LsccDecl) -> RateLimiting {
         limit: None,
         cnp_interval: decl.cnp_interval(),
         direct_int: (decl.direct() == DirectWord::Int).then(|| decl.int_interval()),
-        long_flow: WireBytes(0),
+        long_flow: None,
         far_cnp_interval: decl.far_cnp_interval().0,
         flows: decl.flows(),
         ageing: decl.ageing(),
@@ -89,7 +89,11 @@ fn complete(lscc: &mut Lscc, decl: &LsccDecl, rate: BitRate, senders: &Senders) 
     lscc.limiting.reference = pseudo;
     let limit = decl.pseudo_limit.as_ref().map(|it| it.value.map(|Bytes(size)| WireBytes(size)));
     lscc.limiting.limit = limit.unwrap_or_else(|| Some(RateLimiting::default_limit(pseudo)));
-    lscc.limiting.long_flow = size(&decl.long_flow).unwrap_or_else(|| lscc.bdp(rate));
+    lscc.limiting.long_flow = match decl.long_flow() {
+        LongFlow::None => None,
+        LongFlow::Bdp => Some(lscc.bdp(rate)),
+        LongFlow::Given(Bytes(size)) => Some(WireBytes(size)),
+    };
 }
 
 fn size(choice: &Option<At<SizeChoice>>) -> Option<WireBytes> {
@@ -125,7 +129,9 @@ pub(crate) fn in_force(lscc: &Lscc, senders: &Senders) -> LsccDecl {
         cnp_interval: at(limiting.cnp_interval),
         direct: at(limiting.direct_int.map_or(DirectWord::Cnp, |_| DirectWord::Int)),
         int_interval: limiting.direct_int.and_then(at),
-        long_flow: size(limiting.long_flow),
+        long_flow: at(limiting
+            .long_flow
+            .map_or(LongFlow::None, |WireBytes(size)| LongFlow::Given(Bytes(size)))),
         far_cnp_interval: at(Spacing(limiting.far_cnp_interval)),
         flows: at(limiting.flows),
         ageing: at(limiting.ageing),

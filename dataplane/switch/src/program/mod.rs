@@ -226,7 +226,7 @@ mod tests {
     fn flows_are_kept_where_a_port_has_lscc() {
         let mut lscc = Lscc::PLAIN;
         (lscc.calculation.reference, lscc.calculation.most) = (WireBytes(1), RATE);
-        (lscc.limiting.reference, lscc.limiting.long_flow) = (WireBytes(1), WireBytes(1_000_000));
+        (lscc.limiting.reference, lscc.limiting.long_flow) = (WireBytes(1), Some(WireBytes(1_000_000)));
         let mut with_lscc =
             PortSettings { notifiers: Notifiers { lscc: Some(lscc), ..Default::default() }, ..port() };
         with_lscc.groups[3] = GroupSettings::Lossless(LosslessGroup {

@@ -108,7 +108,7 @@ pub(crate) struct RateLimiter {
 
 /// `settings` with the length of a long flow within the range of counted bytes.
 fn counted(settings: &RateLimiting) -> RateLimiting {
-    RateLimiting { long_flow: settings.long_flow.min(Hot::MOST_SENT), ..*settings }
+    RateLimiting { long_flow: settings.long_flow.map(|it| it.min(Hot::MOST_SENT)), ..*settings }
 }
 
 impl RateLimiter {
@@ -170,7 +170,7 @@ impl RateLimiter {
     #[inline(always)]
     fn is_eligible(&self, now: Nanos, slot: Slot, flows: &mut Flows) -> bool {
         let flow = flows.hot(slot);
-        flow.sent() < self.settings.long_flow
+        self.settings.long_flow.is_none_or(|long| flow.sent() < long)
             || flow.source().is_none()
             || self.states.is_flagged(flows, slot, now, self.flag_lasts)
     }

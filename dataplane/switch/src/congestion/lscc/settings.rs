@@ -52,8 +52,8 @@ pub struct RateLimiting {
     /// ([`wire::int::LinkRate`]).
     pub direct_int: Option<Interval>,
     /// A flow that has sent less than this is young: it gets direct CNPs even if it is not flagged. At least one
-    /// BDP of the link.
-    pub long_flow: WireBytes,
+    /// BDP of the link. With `None` every flow is young.
+    pub long_flow: Option<WireBytes>,
     /// The least interval between CNPs from the far side that are passed on for a flow; `None` passes on all.
     pub far_cnp_interval: Option<Interval>,
     /// The most flows in the table, in both directions.
@@ -271,7 +271,7 @@ impl RateLimiting {
             LsccError::PseudoLimit { limit: bytes(limit), reference: bytes(reference) }
         } else if interval < LEAST {
             LsccError::CnpInterval { interval, least: LEAST }
-        } else if long_flow < bdp {
+        } else if let Some(long_flow) = long_flow.filter(|it| *it < bdp) {
             LsccError::LongFlow { long_flow: bytes(long_flow), least: bytes(bdp) }
         } else if flows == 0 || flows > most {
             LsccError::Flows { flows, most }
@@ -311,7 +311,7 @@ impl Lscc {
             limit: None,
             cnp_interval: Interval::from_micros(50),
             direct_int: None,
-            long_flow: WireBytes(0),
+            long_flow: Some(WireBytes(0)),
             far_cnp_interval: None,
             flows: 1,
             ageing: Interval::from_secs(10),

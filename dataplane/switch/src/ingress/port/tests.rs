@@ -53,7 +53,7 @@ fn with_lscc() -> PortSettings {
     lscc.calculation.reference = WireBytes(1);
     lscc.calculation.most = BitRate::gigabits(8);
     lscc.limiting.reference = WireBytes(1);
-    lscc.limiting.long_flow = WireBytes(1_000_000);
+    lscc.limiting.long_flow = Some(WireBytes(1_000_000));
     PortSettings { notifiers: Notifiers { lscc: Some(lscc), ..Default::default() }, ..settings() }
 }
 

@@ -213,7 +213,7 @@ fn long_haul(tells_directly: bool) -> Arc<Program> {
     };
     lscc.limiting = RateLimiting {
         reference: WireBytes(1_000),
-        long_flow: lscc.bdp(rate),
+        long_flow: Some(lscc.bdp(rate)),
         far_cnp_interval: Some(Interval::from_micros(20)),
         direct_int: tells_directly.then_some(Interval::from_micros(10)),
         cnp_interval: Interval::from_micros(10),

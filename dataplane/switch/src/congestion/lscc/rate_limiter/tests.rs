@@ -21,7 +21,7 @@ fn lscc() -> Lscc {
     let limiting = RateLimiting {
         reference: WireBytes(REFERENCE),
         cnp_interval: CNP_INTERVAL,
-        long_flow: LONG_FLOW,
+        long_flow: Some(LONG_FLOW),
         flows: 200,
         ..Lscc::PLAIN.limiting
     };
@@ -213,11 +213,21 @@ fn a_long_flow_gets_cnps_only_where_a_mark_or_a_cnp_of_the_far_side_has_flagged_
 #[test]
 fn no_flow_is_young_once_its_bytes_are_no_longer_counted() {
     let mut settings = lscc();
-    settings.limiting.long_flow = WireBytes(u64::MAX);
+    settings.limiting.long_flow = Some(WireBytes(u64::MAX));
     let mut scene = Scene::with(settings);
     let slot = scene.known(1, Hot::MOST_SENT);
     scene.send(Sighting::Of(slot), 1, Ecn::Ect0);
     assert_eq!(scene.limiter.deadline(), Nanos::NEVER);
+}
+
+#[test]
+fn without_a_length_of_long_flows_a_flow_is_young_for_ever() {
+    let mut settings = lscc();
+    settings.limiting.long_flow = None;
+    let mut scene = Scene::with(settings);
+    let slot = scene.known(1, Hot::MOST_SENT);
+    scene.send(Sighting::Of(slot), REFERENCE + 1, Ecn::Ect0);
+    assert_ne!(scene.limiter.deadline(), Nanos::NEVER);
 }
 
 #[test]
@@ -422,7 +432,7 @@ fn new_settings_apply_to_the_next_frame() {
     scene.send(Sighting::Of(slot), 3 * REFERENCE, Ecn::Ect0);
     assert_eq!(scene.limiter.deadline(), Nanos::NEVER);
     let mut settings = lscc();
-    settings.limiting.long_flow = WireBytes(LONG_FLOW.0 + 1);
+    settings.limiting.long_flow = Some(WireBytes(LONG_FLOW.0 + 1));
     settings.limiting.cnp_interval = Interval::from_micros(9);
     scene.limiter.configure(&mut limiter(&settings), false);
     scene.send(Sighting::Of(slot), 1, Ecn::Ect0);

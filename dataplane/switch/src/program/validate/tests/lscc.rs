@@ -14,7 +14,7 @@ fn lscc() -> Lscc {
     lscc.calculation.reference = WireBytes(1);
     lscc.calculation.most = RATE;
     lscc.limiting.reference = WireBytes(1);
-    lscc.limiting.long_flow = WireBytes(12_500_000);
+    lscc.limiting.long_flow = Some(WireBytes(12_500_000));
     lscc
 }
 
@@ -44,7 +44,7 @@ fn rates_of_lscc_are_a_microsecond_to_a_round_trip_apart_and_at_most_65_536_in_f
     let with = |interval, round_trip| {
         checked_lscc(|it| {
             (it.interval, it.round_trip) = (Interval(interval), Interval(round_trip));
-            it.limiting.long_flow = WireBytes(u64::MAX);
+            it.limiting.long_flow = Some(WireBytes(u64::MAX));
         })
     };
     let refused = |interval, most| {
@@ -103,7 +103,7 @@ fn cnps_are_a_microsecond_apart_and_a_long_flow_has_filled_the_link() {
     let (interval, least) = (Interval(999), Interval(1_000));
     assert_eq!(cnps(999), Err(of_lscc(LsccError::CnpInterval { interval, least })));
     let (long_flow, least) = (Bytes(12_499_999), Bytes(12_500_000));
-    let short = checked_lscc(|it| it.limiting.long_flow = WireBytes(long_flow.0));
+    let short = checked_lscc(|it| it.limiting.long_flow = Some(WireBytes(long_flow.0)));
     assert_eq!(short, Err(of_lscc(LsccError::LongFlow { long_flow, least })));
 }
 
