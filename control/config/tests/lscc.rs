@@ -60,13 +60,13 @@ fn the_long_haul_file_gets_the_sums_that_its_comment_adds_up() {
     assert_eq!((sum.reference, sum.tolerated), (Bytes(1_268_205), 10_000_000_000));
     assert_eq!((sum.bounds.above, sum.bounds.below), (100_007_491, 581_818_181));
     assert_eq!((sum.halved, sum.follows), (Bytes(68_216_025), Interval(20_814_564)));
-    assert_eq!(sum.beneath, Protection::Bifrost { buffer: Bytes(11_909_397) });
+    assert_eq!(sum.beneath, Protection::Bifrost { buffer: Bytes(12_588_147) });
     assert_eq!((long.limiting.long_flow, sum.flow_table()), (None, Bytes(8_650_752)));
     let group = port.groups[Priority::new(3).unwrap().index()].lossless().unwrap();
-    assert_eq!(group.xoff, Threshold::Static(Cells::of_any_mix(WireBytes(11_909_397 + 2_886_828)).bytes()));
+    assert_eq!(group.xoff, Threshold::Static(Cells::of_any_mix(WireBytes(12_588_147 + 1_065_377)).bytes()));
 
     let text = fs::read_to_string(path).unwrap();
-    for figure in ["814,564", "1,268,205", "581.8", "625,000 ", "68,216,025", "11,909,397"] {
+    for figure in ["814,564", "1,268,205", "581.8", "625,000 ", "68,216,025", "12,588,147"] {
         assert!(text.contains(figure), "{figure}");
     }
     let (above, _) = text.split_once("interval = ").unwrap();
@@ -86,7 +86,7 @@ lh0: LSCC from 10.255.0.1 to 10.255.0.2, with a key
        1,268,205 bytes of queue aimed at (Qref), not empty while the bottleneck gains up to 10G in 1.014564ms
             500M from one rate to the next (dR); by equation (12) above 100M, and below 581.8M for M = 4 senders of 25G, R_AI = 40M and T_i = 55us
       68,216,025 bytes above Qref at most where the bottleneck falls to half of the rate, followed in 20ms
-      11,909,397 bytes of Bifrost's buffer beneath: less than that, so it holds the link back meanwhile, and nothing is lost
+      12,588,147 bytes of Bifrost's buffer beneath: less than that, so it holds the link back meanwhile, and nothing is lost
        8,650,752 bytes of table for 65,536 flows";
     assert_eq!(format!("\n{port}: {sum}"), said);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");

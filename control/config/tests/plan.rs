@@ -6,6 +6,7 @@ use config::plan::{
     Case, LinkPlan, Part, PlanError, Proof, Quantity, Request, Run, RunEnd, Scheme, Step, Unreached,
     WatchdogVerdict,
 };
+use config::runtime::DeviceKind;
 use config::{Severity, parse};
 use proptest::prelude::*;
 use switch::Program;
@@ -90,14 +91,147 @@ fn a_plan_shows_the_numbers_of_the_examples() {
     // As longhaul-bifrost-80km.toml does.
     let bifrost = request(80, 100, Scheme::BIFROST);
     assert_eq!(step(&bifrost, "The long link", "RTT"), Quantity::Time(Interval(814_564)));
-    assert_eq!(step(&bifrost, "Buffer of lh0", "H"), Quantity::Bytes(10_641_192));
-    assert_eq!(step(&bifrost, "Buffer of lh0", "XOFF"), Quantity::Bytes(14_592_032));
+    assert_eq!(step(&bifrost, "Buffer of lh0", "T"), Quantity::Time(Interval(28_100)));
+    assert_eq!(step(&bifrost, "Buffer of lh0", "H"), Quantity::Bytes(11_319_942));
+    assert_eq!(step(&bifrost, "Buffer of lh0", "XOFF"), Quantity::Bytes(13_359_456));
     // As longhaul-lscc-80km.toml does.
     let lscc = Request { lscc: true, ..bifrost };
     assert_eq!(step(&lscc, "LSCC", "N"), Quantity::Count(5));
     assert_eq!(step(&lscc, "LSCC", "Qref"), Quantity::Bytes(1_268_205));
     assert_eq!(step(&lscc, "LSCC", "dR"), Quantity::Rate(500_000_000));
-    assert_eq!(step(&lscc, "Buffer of lh0", "H"), Quantity::Bytes(11_909_397));
+    assert_eq!(step(&lscc, "Buffer of lh0", "H"), Quantity::Bytes(12_588_147));
+    let built = LinkPlan::new(&lscc).unwrap().built;
+    let limiting = built.long().0.notifiers.lscc.unwrap().limiting;
+    assert_eq!(limiting.long_flow, None, "the default, which measured best");
+}
+
+/// What frames from the long link can hold, by scheme.
+fn buffer(plan: &LinkPlan, wanted: Scheme) -> Bytes {
+    plan.schemes.iter().find(|(scheme, _)| *scheme == wanted).unwrap().1.as_ref().unwrap().buffer
+}
+
+#[test]
+fn the_slot_of_a_plan_needs_least_buffer_and_less_than_pfc_does_unless_frames_fill_the_link() {
+    for gigabits in [1, 10, 25, 100, 400, 800, 1_600] {
+        for kilometres in [80, 300, 1_000, 3_000, 10_000] {
+            let base = request(kilometres, gigabits, Scheme::BIFROST);
+            let plan = LinkPlan::new(&base).unwrap();
+            let slot = plan.built.long().0.bifrost().unwrap().slot;
+            let [least, pfc] = [Scheme::BIFROST, Scheme::PFC].map(|scheme| buffer(&plan, scheme));
+            println!("{gigabits}G, {kilometres}km: {slot}, {least} of buffer, {pfc} with PFC");
+            // On a link that holds few frames, one in each slot is more than a round trip.
+            let holds_few = gigabits * kilometres < 300;
+            assert!(least < pfc || holds_few, "{gigabits}G, {kilometres}km: {least}, {pfc}");
+            for other in [slot - Interval(100), slot + Interval(100), Interval::from_micros(10)] {
+                // A slot may be the longest that a pause allows.
+                let Ok(other) = LinkPlan::new(&Request { slot: Some(other), ..base.clone() }) else {
+                    continue;
+                };
+                assert!(buffer(&other, Scheme::BIFROST) >= least, "{gigabits}G, {kilometres}km: {other:?}");
+            }
+            let curve = plan.slots.iter().map(|row| row.buffer);
+            assert!(plan.slots.len() >= 3 && curve.min() == Some(least), "{:?}", plan.slots);
+        }
+    }
+}
+
+#[test]
+fn the_table_of_slots_in_the_book_is_that_of_plans() {
+    const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bifrost.md");
+    const BEGIN: &str =
+        "<!-- slots -->\n| link | slot | buffer | with slots of 10 us | PFC |\n|---|---|---|---|---|\n";
+    const END: &str = "<!-- end of slots -->";
+    let megabytes = |bytes: Bytes| format!("{:.1} MB", bytes.0 as f64 / 1e6);
+    let row = |(gigabits, kilometres)| {
+        let base = request(kilometres, gigabits, Scheme::BIFROST);
+        let plan = LinkPlan::new(&base).unwrap();
+        let other = LinkPlan::new(&Request { slot: Some(Interval::from_micros(10)), ..base }).unwrap();
+        let slot = plan.built.long().0.bifrost().unwrap().slot;
+        let [planned, pfc] = [Scheme::BIFROST, Scheme::PFC].map(|scheme| megabytes(buffer(&plan, scheme)));
+        let default = megabytes(buffer(&other, Scheme::BIFROST));
+        format!("| {gigabits}G, {kilometres} km | {slot} | {planned} | {default} | {pfc} |\n")
+    };
+    let rows: String = [(100, 80), (100, 1_000), (400, 1_000), (400, 3_000)].into_iter().map(row).collect();
+    let docs = std::fs::read_to_string(DOCS).unwrap();
+    let (before, rest) = docs.split_once(BEGIN).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    let anew = format!("{before}{BEGIN}{rows}{END}{after}");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(DOCS, &anew).unwrap();
+    }
+    assert!(std::fs::read_to_string(DOCS).unwrap() == anew, "docs/bifrost.md is old: run with BLESS=1");
+}
+
+/// The buffer on the wire, where headroom is what PFC reserves.
+#[test]
+fn over_3000_km_at_400g_bifrost_holds_less_than_the_headroom_of_pfc_and_with_slots_of_10_us_more() {
+    let sum = |request: &Request, names: &[&str]| {
+        let steps = steps(request);
+        let of = |name: &&str| steps.iter().find(|(_, step)| step.name == *name).unwrap().1.result.number();
+        names.iter().map(of).sum::<u64>()
+    };
+    let headroom = sum(&request(3_000, 400, Scheme::PFC), &["headroom"]);
+    let planned = request(3_000, 400, Scheme::BIFROST);
+    let default = Request { slot: Some(Interval::from_micros(10)), ..planned.clone() };
+    let [planned, default] = [planned, default].map(|request| sum(&request, &["H", "leaked"]));
+    println!("planned {planned}, slots of 10us {default}, headroom of PFC {headroom}");
+    assert!(planned < headroom && headroom < default, "{planned}, {headroom}, {default}");
+}
+
+#[test]
+fn a_plan_lacks_what_its_cores_memory_or_late_workers_do_not_allow() {
+    let lacks = |request: &Request| {
+        let lacks = LinkPlan::new(request).unwrap().lacks;
+        lacks.into_iter().map(|lack| lack.to_string()).collect::<Vec<_>>()
+    };
+    let base = request(80, 100, Scheme::BIFROST);
+    assert_eq!(lacks(&base), [""; 0]);
+    let cores = lacks(&request(1_000, 400, Scheme::BIFROST));
+    assert!(cores.len() == 1 && cores[0].starts_with("cores: 400G bring 11,967,449 frames"), "{cores:?}");
+    assert!(cores[0].ends_with("takes 5,000,000; links of up to 167G hold"), "{cores:?}");
+    let holds = |gigabits| lacks(&request(80, gigabits, Scheme::BIFROST)).is_empty();
+    assert_eq!([167, 168].map(holds), [true, false]);
+    let memory = |bytes| lacks(&Request { memory: Some(Bytes(bytes)), ..base.clone() });
+    let needed = LinkPlan::new(&base).unwrap().built.with_devices.memory().unwrap().total();
+    assert_eq!(memory(needed.0), [""; 0]);
+    let short = memory(needed.0 - 1);
+    assert!(short.len() == 1 && short[0].starts_with("memory: "), "{short:?}");
+    let late = |micros| lacks(&Request { lateness: Some(Interval::from_micros(micros)), ..base.clone() });
+    let most =
+        LinkPlan::new(&base).unwrap().built.with_devices.lateness().map(|(_, _, most)| most).min().unwrap();
+    let most = most.0 / 1_000;
+    assert_eq!(late(most), [""; 0]);
+    let later = late(most + 1);
+    assert!(!later.is_empty() && later.iter().all(|lack| lack.starts_with("lateness: ")), "{later:?}");
+}
+
+#[test]
+fn both_files_have_other_addresses_and_the_devices_that_are_stated() {
+    let addresses = |end: &str| [0, 1].map(|port| format!("0000:{end}:00.{port}"));
+    for scheme in Scheme::all() {
+        let base = request(80, 100, scheme);
+        for pci in [vec![addresses("3b")], vec![addresses("3b"), addresses("af")]] {
+            let plan = LinkPlan::new(&Request { pci: pci.clone(), ..base.clone() }).unwrap();
+            let mut macs = Vec::new();
+            for (end, (name, text)) in plan.built.texts.iter().enumerate() {
+                let gateway = parse(text, name).unwrap();
+                let wanted = pci.get(end).unwrap_or(&pci[0]);
+                for (device, wanted) in gateway.runtime.devices.iter().zip(wanted) {
+                    assert_eq!(device.as_ref().unwrap().kind, DeviceKind::Pci(wanted.clone()), "{scheme}");
+                }
+                macs.extend(gateway.program.settings().ports.iter().map(|port| port.mac));
+            }
+            macs.sort();
+            macs.dedup();
+            assert_eq!(macs.len(), 4, "{scheme}");
+        }
+    }
+    let twice = vec![["0000:3b:00.0", "0000:3b:00.0"].map(String::from)];
+    let wrong = vec![["eth0", "0000:3b:00.0"].map(String::from)];
+    for pci in [twice, wrong] {
+        let refused = LinkPlan::new(&Request { pci, ..request(80, 100, Scheme::BIFROST) });
+        assert!(matches!(refused, Err(PlanError::Refused { .. })));
+    }
 }
 
 fn steps(request: &Request) -> Vec<(String, Step)> {
@@ -363,7 +497,8 @@ fn priorities_that_share_a_link_hold_their_plan_and_those_of_bifrostx_below_the_
 #[test]
 fn bifrost_holds_its_plan_where_frames_are_short_and_slots_grant_little() {
     let base = request(80, 100, Scheme::BIFROST);
-    let request = Request { mtu: Bytes(1_500), drain: Some(BitRate::gigabits(20)), ..base };
+    let slot = Some(Interval::from_micros(10));
+    let request = Request { mtu: Bytes(1_500), drain: Some(BitRate::gigabits(20)), slot, ..base };
     let run = run(&proof(&request), Case::Short);
     assert!(run.holds(), "{run:?}");
     let (held, leaked) = (run.buffer.0.0, 84 * 1_542);

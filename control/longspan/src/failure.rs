@@ -102,6 +102,9 @@ pub enum Failure {
     /// The worst cases did not show that a plan holds. They were printed.
     #[error("the plan is not proved: {0}")]
     Unproved(String),
+    /// A plan does not hold on a machine. It was printed.
+    #[error("the plan does not hold: {0}")]
+    Lacking(String),
     /// Signal handlers cannot be installed.
     #[error("cannot install signal handlers: {0}")]
     Signal(io::Error),

@@ -9,7 +9,7 @@
 use units::{BitRate, Interval, Nanos, WireBytes};
 
 /// The frames of a full burst.
-const BURST: u64 = 32;
+pub const BURST: u64 = 32;
 /// Full bursts in a row from one look at the ring to the next. A look costs a call of the device, and one burst after an
 /// idle time says little.
 pub const LOOK_EVERY: u64 = 4;

@@ -1,15 +1,13 @@
 //! The gateway that a request leads to: its text, and what reading that text makes of it.
 
 use switch::program::PortSettings;
-use units::{Distance, Interval, PauseQuanta};
+use units::Distance;
 
 use super::levels::Levels;
 use super::request::{PlanError, Request};
-use super::scheme::Scheme;
+use super::slot::slot;
 use super::text::{ENDS, Form, text};
-use crate::flow_control::bifrost::keys::BifrostDecl;
 use crate::gateway::Gateway;
-use crate::keys::long_haul::LONGEST;
 use crate::link::Link;
 use crate::load;
 use crate::lscc_sum::LsccSum;
@@ -52,9 +50,10 @@ impl Built {
             }
         };
         let devices = Form { devices: true, ..form };
-        // The cores of a machine are no matter of the link, so the plan shows them and refuses nothing for them.
+        // A core that is too slow is a warning here, and a lack of the plan. The devices of the other end may be wrong too.
         let with_devices = read(request, 0, &devices)?;
-        let people = Form { key: None, ..form };
+        read(request, 1, &devices)?;
+        let people = Form { key: None, devices: !request.pci.is_empty(), ..form };
         Ok(Self {
             request: request.clone(),
             texts: [0, 1].map(|end| (ENDS[end].0, text(request, end, &people))),
@@ -85,38 +84,9 @@ impl Built {
     }
 }
 
-fn read(request: &Request, end: usize, form: &Form<'_>) -> Result<Gateway, PlanError> {
+/// The gateway at `end` that a text of this `form` makes.
+pub(super) fn read(request: &Request, end: usize, form: &Form<'_>) -> Result<Gateway, PlanError> {
     Ok(load::parse(&text(request, end, form), "plan")?)
-}
-
-/// T: as stated, or as near to the default as the link allows. `None` for schemes without slots.
-fn slot(request: &Request) -> Result<Option<Interval>, PlanError> {
-    // The round trip is that of PFC, which has no slot that could be wrong.
-    let plain = Request { scheme: Scheme::PFC, lscc: false, ..request.clone() };
-    let gateway = read(&plain, 0, &Form::default())?;
-    let port = &gateway.program.settings().ports[1];
-    let Some(terms) = RoundTripSum::new(port, &gateway.links[1]) else { return Ok(None) };
-    let round_trip = terms.total();
-    if round_trip > LONGEST {
-        let valid = format!("up to {LONGEST}: raise the rate, or shorten the frames");
-        return Err(PlanError::out_of_range(format!("a round trip of {round_trip}"), valid));
-    }
-    if !request.scheme.has_slots() {
-        return Ok(None);
-    }
-    // The holdover of half a slot must fit into a pause frame too.
-    let pause = PauseQuanta::MAX.interval_at(port.rate);
-    let least = terms.frame.max(Interval::from_micros(1));
-    let most = Interval(round_trip.0 / 2).min(Interval(pause.0 / 3 * 2));
-    let slot = request.slot.unwrap_or(BifrostDecl::default().slot().max(least).min(most));
-    if slot < least || slot > most {
-        let most = format!("{most} (half a round trip, and at most two thirds of the longest pause)");
-        return Err(PlanError::out_of_range(
-            format!("a slot of {slot}"),
-            format!("{least} (a frame) to {most}"),
-        ));
-    }
-    Ok(Some(slot))
 }
 
 /// Refuses senders for which equation (12) has no solution.

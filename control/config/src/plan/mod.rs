@@ -9,6 +9,7 @@
 mod built;
 mod compare;
 mod hosts;
+mod lacks;
 mod levels;
 pub(crate) mod longest;
 mod parts;
@@ -17,17 +18,20 @@ pub(crate) mod planned;
 mod proof;
 mod request;
 mod scheme;
+mod slot;
 pub(crate) mod step;
 mod text;
 
 pub use built::Built;
 pub use compare::{Row, compare};
 pub use hosts::{Hosts, Window};
+pub use lacks::Lack;
 pub use pauses::{Neighbour, Pauses, WatchdogVerdict};
 pub use planned::Unreached;
 pub use proof::{Case, Proof, Run, RunEnd};
 pub use request::{PlanError, Request};
 pub use scheme::{Scheme, UnknownScheme};
+pub use slot::SlotRow;
 pub use step::{Part, Quantity, Step};
 
 /// A plan.
@@ -35,12 +39,16 @@ pub use step::{Part, Quantity, Step};
 pub struct LinkPlan {
     /// The gateways.
     pub built: Built,
+    /// Why it does not hold; empty if it does.
+    pub lacks: Vec<Lack>,
     /// The formulas: link, headroom, thresholds, marks, LSCC, memory.
     pub parts: Vec<Part>,
     /// The longest pauses.
     pub pauses: Pauses,
     /// The schemes on this link.
     pub schemes: Vec<(Scheme, Result<Row, PlanError>)>,
+    /// What other slots would hold; empty for schemes without slots.
+    pub slots: Vec<SlotRow>,
     /// The needs of hosts.
     pub hosts: Hosts,
 }
@@ -54,6 +62,8 @@ impl LinkPlan {
         let built = Built::new(request)?;
         let pauses = Pauses::new(&built);
         let hosts = Hosts::new(&built, &pauses);
-        Ok(Self { parts: parts::all(&built), pauses, schemes: compare(request), hosts, built })
+        let (parts, slots) = (parts::all(&built), slot::curve(&built));
+        let lacks = lacks::lacks(&built);
+        Ok(Self { lacks, parts, pauses, schemes: compare(request), slots, hosts, built })
     }
 }

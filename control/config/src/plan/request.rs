@@ -45,6 +45,12 @@ pub struct Request {
     pub tx_window: Interval,
     /// The file with LSCC's key, as the configuration names it. The plan does not read it.
     pub key_file: String,
+    /// The memory of a machine for frames, as hugepages; `None` if it is not known.
+    pub memory: Option<Bytes>,
+    /// How late a worker of a machine may be; `None` for a turn of full bursts.
+    pub lateness: Option<Interval>,
+    /// PCI addresses of dc0 and lh0: of both gateways, or of each; on cores 2 and 3; none for files without devices.
+    pub pci: Vec<[String; 2]>,
     /// Further neighbours with a PFC watchdog: a name, and a detection time.
     pub watchdogs: Vec<(String, Interval)>,
 }
@@ -67,6 +73,9 @@ impl Request {
             interface_delay: port.interface_delay(),
             tx_window: port.tx_window(),
             key_file: "link.key".into(),
+            memory: None,
+            lateness: None,
+            pci: Vec::new(),
             watchdogs: Vec::new(),
         }
     }

@@ -24,7 +24,7 @@ pub(super) struct Form<'a> {
     pub levels: Option<&'a Levels>,
     /// The slot.
     pub slot: Option<Interval>,
-    /// Whether the ports have devices, so that memory and cores are computed.
+    /// Whether the ports have devices and cores: those of the request, or any, for the sum of memory and cores.
     pub devices: bool,
     /// LSCC's key instead of the file that has it.
     pub key: Option<&'a str>,
@@ -59,24 +59,24 @@ pub(super) fn text(request: &Request, end: usize, form: &Form<'_>) -> String {
         let cores = if scheme.planned().passes_on() { "[2]" } else { "[2, 3]" };
         let _ = write!(out, "\n[dpdk]\ncores = {cores}\n");
     }
-    local(&mut out, request, form);
+    local(&mut out, request, end, form);
     long(&mut out, request, end, form);
     out
 }
 
-fn local(out: &mut String, request: &Request, form: &Form<'_>) {
-    port(out, request, (LOCAL, request.local_distance));
+fn local(out: &mut String, request: &Request, end: usize, form: &Form<'_>) {
+    port(out, request, (LOCAL, end, request.local_distance));
     if request.scheme.planned().passes_on() {
         let _ = writeln!(out, "flow_control = \"{}\"", request.scheme);
     }
     common(out, request, form.levels.map(|levels| &levels.ports[0]));
     if form.devices {
-        device(out, 0, 2);
+        device(out, request, (0, end), 2);
     }
 }
 
 fn long(out: &mut String, request: &Request, end: usize, form: &Form<'_>) {
-    port(out, request, (LONG, request.distance));
+    port(out, request, (LONG, end, request.distance));
     let _ = writeln!(out, "flow_control = \"{}\"", request.scheme);
     common(out, request, form.levels.map(|levels| &levels.ports[1]));
     if let Some(slot) = form.slot.filter(|_| request.scheme.has_slots()) {
@@ -86,17 +86,19 @@ fn long(out: &mut String, request: &Request, end: usize, form: &Form<'_>) {
         lscc(out, request, end, form.key);
     }
     if form.devices {
-        device(out, 1, if request.scheme.planned().passes_on() { 2 } else { 3 });
+        device(out, request, (1, end), if request.scheme.planned().passes_on() { 2 } else { 3 });
     }
 }
 
-/// The head of a port.
-fn port(out: &mut String, request: &Request, (name, distance): (&str, Distance)) {
+/// The head of a port. Its address tells both gateways apart, whose link would have one address at both ends otherwise.
+fn port(out: &mut String, request: &Request, (name, end, distance): (&str, usize, Distance)) {
     let Request { rate, mtu, interface_delay, tx_window, .. } = request;
+    let number = 1 + u8::from(name == LONG);
     let _ = write!(
         out,
-        "\n[[port]]\nname = \"{name}\"\nrate = \"{rate}\"\nmtu = {}\ndistance = \"{distance}\"\n\
-         interface_delay = \"{interface_delay}\"\ntx_window = \"{tx_window}\"\n",
+        "\n[[port]]\nname = \"{name}\"\nmac = \"02:00:00:00:{:02x}:{number:02x}\"\nrate = \"{rate}\"\nmtu = {}\n\
+         distance = \"{distance}\"\ninterface_delay = \"{interface_delay}\"\ntx_window = \"{tx_window}\"\n",
+        end + 1,
         mtu.0
     );
 }
@@ -142,6 +144,10 @@ fn lscc(out: &mut String, request: &Request, end: usize, key: Option<&str>) {
     );
 }
 
-fn device(out: &mut String, number: u8, core: u8) {
-    let _ = write!(out, "\n[port.device]\npci = \"0000:00:00.{number}\"\ncore = {core}\n");
+/// The device of port `number`.
+fn device(out: &mut String, request: &Request, (number, end): (usize, usize), core: u8) {
+    let stated = request.pci.get(end).or(request.pci.first()).map(|pci| pci[number].clone());
+    // As a TOML string, whatever it holds.
+    let pci = crate::value::quoted(stated.unwrap_or_else(|| format!("0000:00:00.{number}")));
+    let _ = write!(out, "\n[port.device]\npci = {pci}\ncore = {core}\n");
 }

@@ -5,23 +5,25 @@ use clap::{ArgGroup, Args};
 use config::plan::Scheme;
 use core::str::FromStr;
 use std::path::{Path, PathBuf};
-use units::{BitRate, Distance, Interval, ParseQuantityError, Priority};
+use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
 
 /// Plan a long link: buffer, headroom, thresholds, LSCC, memory, and both configurations
 ///
-/// Shows each formula with its numbers and its source, compares the schemes, and says how long a pause may last and what
-/// hosts need. It reads nothing but its arguments.
+/// Says in a few lines what to buy, what to set, and whether the plan holds: in its buffers, on its cores, in memory, and
+/// while workers are late. It reads nothing but its arguments.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("length").args(["distance", "delay"]).required(true)))]
 #[command(after_help = "Examples:
   longspan plan --distance 80km --rate 100G
   longspan plan --distance 80km --rate 100G --scheme pfc --priorities 3,4
-  longspan plan --delay 5ms --rate 400G --lscc --senders 100G --out gateways
+  longspan plan --delay 5ms --rate 100G --lscc --senders 100G --out gateways
+  longspan plan --distance 80km --rate 100G --out gateways --pci 0000:3b:00.0,0000:3b:00.1
+  longspan plan --distance 80km --rate 100G --explain
   longspan plan --distance 80km --rate 100G --prove
   longspan plan --distance 80km --rate 100G --toml -
   longspan plan --distance 80km --rate 100G --json | jq '.schemes[] | {scheme, buffer_bytes}'
 
-Exit status: 0 success; 1 the proof failed or did not end; 2 wrong usage, a link that cannot be, or a \
+Exit status: 0 the plan holds; 1 it does not, or the proof failed or did not end; 2 wrong usage, a link that cannot be, or a \
 file that cannot be written.")]
 pub struct PlanArgs {
     /// Length of the fibre, one way
@@ -42,8 +44,8 @@ pub struct PlanArgs {
     /// Scheme that keeps the long link lossless: pfc, bifrost, bifrostx, port-grants, cbfc or relay
     #[arg(long, value_name = "SCHEME", default_value = "bifrost")]
     pub scheme: Scheme,
-    /// Slot of bifrost, bifrostx and port-grants. Default: 10us, within what the link allows. With another scheme, it
-    /// has an effect on the comparison only
+    /// Slot of bifrost, bifrostx and port-grants. Default: the slot with the least buffer. With another scheme, it has an
+    /// effect on the comparison only
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub slot: Option<Interval>,
     /// Run LSCC above the scheme
@@ -75,6 +77,13 @@ pub struct PlanArgs {
     /// How far ahead of the link the ports hand frames to the device. Default: 2us
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub tx_window: Option<Interval>,
+    /// Memory of the machine for frames, as hugepages. The plan does not hold if it needs more. Default: not checked
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub memory: Option<Bytes>,
+    /// How late a worker of the machine may be. The plan does not hold if its buffers cannot cover that. Default: the
+    /// time of a full burst from each port of a core
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub lateness: Option<Interval>,
     /// A neighbour in the data center with a PFC watchdog, and its detection time. SONiC=TIME and Junos=TIME
     /// replace their defaults. Repeatable
     #[arg(long = "watchdog", value_name = "NAME=TIME")]
@@ -85,6 +94,12 @@ pub struct PlanArgs {
     /// Write the configurations of both gateways to DIR: gw-east.toml and gw-west.toml, which must not exist
     #[arg(long, value_name = "DIR", value_parser = directory)]
     pub out: Option<PathBuf>,
+    /// PCI addresses of dc0 and lh0, for the files: of both gateways, or stated twice, of gw-east and of gw-west
+    #[arg(long, value_name = "DC0,LH0")]
+    pub pci: Vec<PciArg>,
+    /// Show each formula with its numbers and its source, other slots, the schemes side by side, and what hosts need
+    #[arg(long)]
+    pub explain: bool,
     /// Simulate both gateways against the worst cases, for 90 seconds at most
     #[arg(long)]
     pub prove: bool,
@@ -125,6 +140,21 @@ fn bytes(text: &str) -> Result<u64, String> {
 fn priority(text: &str) -> Result<Priority, String> {
     let number = text.parse().ok().and_then(|number| Priority::new(number).ok());
     number.ok_or_else(|| "expected a number from 1 to 5".into())
+}
+
+/// `DC0,LH0`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PciArg(pub [String; 2]);
+
+impl FromStr for PciArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (local, long) = text
+            .split_once(',')
+            .ok_or("expected two PCI addresses, for example 0000:3b:00.0,0000:3b:00.1")?;
+        Ok(Self([local.into(), long.into()]))
+    }
 }
 
 /// `NAME=TIME`.

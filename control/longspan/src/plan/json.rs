@@ -31,6 +31,8 @@ pub fn plan(plan: &LinkPlan, proof: Option<Value>) -> Value {
         "mtu_bytes": request.mtu.0,
         "priorities": request.priorities.iter().map(|it| it.number()).collect::<Value>(),
         "scheme": request.scheme.word(),
+        "holds": plan.lacks.is_empty(),
+        "lacks": plan.lacks.iter().map(|lack| json!({ "of": lack.of, "why": lack.why })).collect::<Value>(),
         "lscc": request.lscc,
         "parts": plan.parts.iter().map(part).collect::<Value>(),
         "pauses": part(&plan.pauses.part),
@@ -40,6 +42,7 @@ pub fn plan(plan: &LinkPlan, proof: Option<Value>) -> Value {
         "watchdogs": plan.pauses.neighbours.iter().map(neighbour).collect::<Value>(),
         "note": super::page::note(plan),
         "schemes": rows.collect::<Value>(),
+        "slots": plan.slots.iter().map(|row| json!({ "slot_ns": row.slot.0, "buffer_bytes": row.buffer.0 })).collect::<Value>(),
         "hosts": {
             "rate": plan.hosts.rate.bits_per_second(),
             "steps": part(&plan.hosts.part),

@@ -4,8 +4,9 @@ mod files;
 mod json;
 mod page;
 mod prove;
+mod summary;
 
-use crate::cli::plan::{PlanArgs, WatchdogArg};
+use crate::cli::plan::{PciArg, PlanArgs, WatchdogArg};
 use crate::console;
 use crate::failure::Failure;
 use config::plan::{LinkPlan, PlanError, Request};
@@ -15,15 +16,17 @@ use units::Bytes;
 /// Plans a link, writes the configurations if asked, and prints the plan.
 ///
 /// # Errors
-/// [`Failure::Usage`] if there is no such link, [`Failure::Write`], [`Failure::Unproved`], [`Failure::Print`].
+/// [`Failure::Usage`] if there is no such link, [`Failure::Write`], [`Failure::Lacking`], [`Failure::Unproved`],
+/// [`Failure::Print`].
 pub fn run(args: &PlanArgs) -> Result<(), Failure> {
     let plan = LinkPlan::new(&request(args)?).map_err(refusal)?;
     let proved = match args.prove {
         true => Some(prove::prove(&plan).map_err(refusal)?),
         false => None,
     };
-    let failure = proved.as_ref().and_then(prove::Proved::failure);
-    // A plan that is not proved leaves no files.
+    let unproved = proved.as_ref().and_then(prove::Proved::failure).map(Failure::Unproved);
+    let failure = unproved.or_else(|| lacking(&plan));
+    // A plan that does not hold leaves no files.
     let written = match failure {
         Some(_) => Vec::new(),
         None => files::write(args, &plan)?,
@@ -31,7 +34,13 @@ pub fn run(args: &PlanArgs) -> Result<(), Failure> {
     if failure.is_none() || !args.prints_toml() {
         console::print(&shown(args, &plan, proved.as_ref(), &written))?;
     }
-    failure.map_or(Ok(()), |why| Err(Failure::Unproved(why)))
+    failure.map_or(Ok(()), Err)
+}
+
+/// What the plan lacks, if it does.
+fn lacking(plan: &LinkPlan) -> Option<Failure> {
+    let lacks: Vec<_> = plan.lacks.iter().map(ToString::to_string).collect();
+    (!lacks.is_empty()).then(|| Failure::Lacking(lacks.join("; ")))
 }
 
 /// The text for standard output.
@@ -43,12 +52,19 @@ fn shown(args: &PlanArgs, plan: &LinkPlan, proved: Option<&prove::Proved>, writt
         return console::json(&json::plan(plan, proved.map(prove::Proved::json)));
     }
     let proof = proved.map(prove::Proved::page).unwrap_or_default();
-    page::page(plan) + &proof + &files::summary(plan, written)
+    let page = match args.explain {
+        true => page::page(plan),
+        false => summary::summary(plan),
+    };
+    page + &proof + &files::summary(plan, written)
 }
 
 /// The options that state a key of the configuration. The others are the plan's own.
-const OPTIONS: [(&str, &str); 2] =
-    [("port.interface_delay", "--interface-delay"), ("port.tx_window", "--tx-window")];
+const OPTIONS: [(&str, &str); 3] = [
+    ("port.interface_delay", "--interface-delay"),
+    ("port.tx_window", "--tx-window"),
+    ("port.device.pci", "--pci"),
+];
 
 /// No plan, with the options of the command line instead of keys.
 fn refusal(error: PlanError) -> Failure {
@@ -73,6 +89,19 @@ fn check(args: &PlanArgs) -> Result<(), Failure> {
     if args.json && args.prints_toml() {
         let why = "--json and --toml - both print to standard output; --json has the configurations too, in \"gateways\"";
         return Err(Failure::usage(why));
+    }
+    if args.explain && (args.json || args.prints_toml()) {
+        return Err(Failure::usage(
+            "--explain has no effect with --json, which has all formulas, or --toml -",
+        ));
+    }
+    if !args.pci.is_empty() && args.out.is_none() && args.toml.is_none() && !args.json {
+        return Err(Failure::usage(
+            "--pci has no effect without --out, --toml or --json: it is about the files",
+        ));
+    }
+    if args.pci.len() > 2 {
+        return Err(Failure::usage("--pci is stated more than twice: there are two gateways"));
     }
     for (index, priority) in args.priorities.iter().enumerate() {
         if args.priorities[..index].contains(priority) {
@@ -111,6 +140,9 @@ fn request(args: &PlanArgs) -> Result<Request, Failure> {
         interface_delay: args.interface_delay.unwrap_or(usual.interface_delay),
         tx_window: args.tx_window.unwrap_or(usual.tx_window),
         key_file: args.key_file.clone().unwrap_or(usual.key_file),
+        memory: args.memory,
+        lateness: args.lateness,
+        pci: args.pci.iter().map(|PciArg(addresses)| addresses.clone()).collect(),
         watchdogs: args.watchdogs.iter().map(|it| (it.name.clone(), it.detection)).collect(),
         ..usual
     })
@@ -152,6 +184,15 @@ mod tests {
         assert_eq!(refused(&[far, ["--priorities", "3,4,3"]].concat()), "priority 3 is stated twice");
         let twice = ["--watchdog", "leaf=1ms", "--watchdog", "Leaf=2ms"];
         assert_eq!(refused(&[&far[..], &twice].concat()), "the watchdog of Leaf is stated twice");
+        let pci = "0000:3b:00.0,0000:3b:00.1";
+        assert!(
+            refused(&[&far[..], &["--pci", pci]].concat()).starts_with("--pci has no effect without --out")
+        );
+        let thrice = ["--json", "--pci", pci, "--pci", pci, "--pci", pci];
+        assert!(refused(&[&far[..], &thrice].concat()).starts_with("--pci is stated more than twice"));
+        assert!(
+            refused(&[&far[..], &["--explain", "--json"]].concat()).starts_with("--explain has no effect")
+        );
         let both = refused(&[&far[..], &["--json", "--toml", "-"]].concat());
         assert!(both.contains("both print to standard output"), "{both}");
     }
@@ -175,6 +216,46 @@ mod tests {
             refused(&[far, ["--local-distance", "50000km"]].concat()),
             "a distance of 50000km to the data center is out of range; expected up to 40000km"
         );
+    }
+
+    #[test]
+    fn a_plan_that_does_not_hold_fails_with_the_reason_and_writes_no_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().join("gateways");
+        let line =
+            ["longspan", "plan", "--rate", "400G", "--distance", "1000km", "--out", out.to_str().unwrap()];
+        let Command::Plan(args) = Cli::try_parse_from(line).unwrap().command else { panic!("no plan") };
+        let failure = run(&args).unwrap_err();
+        let Failure::Lacking(why) = &failure else { panic!("{failure:?}") };
+        assert!(why.starts_with("cores: 400G bring 11,967,449 frames a second"), "{why}");
+        assert_eq!(failure.status(), std::process::ExitCode::from(1));
+        assert!(!out.exists());
+        let plan = LinkPlan::new(&request(&args).unwrap()).unwrap();
+        let json = json::plan(&plan, None);
+        assert_eq!((&json["holds"], &json["lacks"][0]["of"]), (&false.into(), &"cores".into()));
+    }
+
+    #[test]
+    fn stated_devices_are_in_both_files_and_a_wrong_one_is_named_by_its_option() {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().join("gateways");
+        let plan = |pci| {
+            let far = ["--distance", "80km", "--out", out.to_str().unwrap(), "--pci", pci];
+            run(&args(&far))
+        };
+        let wrong = plan("eth0,0000:3b:00.1").unwrap_err().to_string();
+        assert!(wrong.starts_with("--pci: ") && wrong.contains("a PCI address such as"), "{wrong}");
+        plan("0000:3b:00.0,0000:3b:00.1").unwrap();
+        let gateways = ["gw-east.toml", "gw-west.toml"].map(|name| config::load(out.join(name)).unwrap());
+        let macs = |gateway: &config::Gateway| {
+            gateway.program.settings().ports.iter().map(|port| port.mac).collect()
+        };
+        let [east, west]: [Vec<_>; 2] = gateways.each_ref().map(macs);
+        assert!(east.iter().all(|mac| !west.contains(mac)), "{east:?} {west:?}");
+        for gateway in &gateways {
+            assert_eq!(gateway.warnings, []);
+            assert!(gateway.runtime.devices.iter().all(Option::is_some));
+        }
     }
 
     #[test]

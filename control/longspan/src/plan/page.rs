@@ -1,4 +1,4 @@
-//! A plan as a page of 100 columns.
+//! All of a plan as a page of 100 columns: a few lines first, then the formulas behind them.
 
 use config::cores::FRAMES_PER_SECOND;
 use config::plan::{LinkPlan, Neighbour, Part, Pauses, Quantity, Step, WatchdogVerdict};
@@ -7,26 +7,18 @@ use telemetry::table::Table;
 use units::{Interval, PrioritySet};
 
 /// The columns of a page.
-const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 100;
 /// The column at which the name of a result ends.
 const NAME: usize = 14;
 
 /// The page. Writing to a string cannot fail, so no result is looked at.
 pub fn page(plan: &LinkPlan) -> String {
-    let mut out = String::new();
-    let request = &plan.built.request;
-    let above = if request.lscc { " and LSCC" } else { "" };
-    let _ = writeln!(
-        out,
-        "Plan: {} at {}, MTU {}, {}{above}\n",
-        request.distance,
-        request.rate,
-        Quantity::Bytes(request.mtu.0),
-        request.scheme
-    );
+    let mut out = super::summary::summary(plan);
+    out.push('\n');
     for part in &plan.parts {
         write_part(&mut out, part);
     }
+    write_slots(&mut out, plan);
     write_pauses(&mut out, &plan.pauses);
     write_schemes(&mut out, plan);
     write_hosts(&mut out, plan);
@@ -87,7 +79,7 @@ fn write_pauses(out: &mut String, pauses: &Pauses) {
     out.truncate(out.trim_end().len());
     out.push('\n');
     if !pauses.unlimited.is_empty() {
-        let _ = writeln!(out, "{:>NAME$}   except for {}", "", without_limit(pauses.unlimited));
+        let _ = writeln!(out, "{:>NAME$}except for {}", "", without_limit(pauses.unlimited));
         let source = "[Bifrost paper, IV-E, algorithm 3: grants go to the highest priority first]";
         let _ = writeln!(out, "{source:>WIDTH$}");
     }
@@ -143,6 +135,22 @@ fn longest(pauses: &Pauses, neighbour: &Neighbour) -> (Interval, &'static str) {
     }
 }
 
+/// What other slots would take.
+fn write_slots(out: &mut String, plan: &LinkPlan) {
+    if plan.slots.is_empty() {
+        return;
+    }
+    out.push_str("Other slots, and what frames from the long link can hold with them\n");
+    let planned = plan.built.long().0.bifrost().map(|slots| slots.slot);
+    let mut table = Table::new(1, ["slot", "buffer of lh0", ""]);
+    for row in &plan.slots {
+        let mark = if Some(row.slot) == planned { "planned" } else { "" };
+        table.row([row.slot.to_string(), Quantity::Bytes(row.buffer.0).to_string(), mark.into()]);
+    }
+    table.write_to(out);
+    out.push('\n');
+}
+
 fn write_schemes(out: &mut String, plan: &LinkPlan) {
     out.push_str("The schemes on this link, without LSCC\n");
     let headings = ["scheme", "needs of the other end", "buffer of lh0", "control", "reaction"];
@@ -163,9 +171,6 @@ fn write_schemes(out: &mut String, plan: &LinkPlan) {
         "  buffer: XOFF and headroom of all lossless priorities; control: its own frames on the link;\n  \
          reaction: from an empty buffer and a stopped drain until the sender stops\n",
     );
-    if let Some(note) = note(plan) {
-        let _ = writeln!(out, "  {note}");
-    }
     out.push('\n');
 }
 
@@ -173,7 +178,7 @@ fn write_schemes(out: &mut String, plan: &LinkPlan) {
 pub fn note(plan: &LinkPlan) -> Option<String> {
     let config::plan::Request { slot, scheme, .. } = &plan.built.request;
     let slot = slot.filter(|_| !scheme.has_slots())?;
-    Some(format!("--slot {slot} has an effect on this comparison only: {scheme} has no slots"))
+    Some(format!("--slot {slot} has an effect on the comparison of schemes only: {scheme} has no slots"))
 }
 
 fn write_hosts(out: &mut String, plan: &LinkPlan) {
@@ -254,7 +259,7 @@ mod tests {
         request.scheme = "bifrostx".parse().unwrap();
         let text = page(&LinkPlan::new(&request).unwrap());
         let said = "priorities 1, 3, which wait while a higher one takes all that drains";
-        assert_eq!((text.matches(said).count(), text.matches("CAN TRIP").count()), (3, 2), "{text}");
+        assert_eq!((text.matches(said).count(), text.matches("CAN TRIP").count()), (3, 4), "{text}");
         assert!(text.contains("No ACK timeout is long enough for priorities 1, 3."), "{text}");
         request.scheme = "port-grants".parse().unwrap();
         assert!(!page(&LinkPlan::new(&request).unwrap()).contains("which wait"));
@@ -291,7 +296,7 @@ mod tests {
         assert_eq!(note(&LinkPlan::new(&request).unwrap()), None);
         request.scheme = Scheme::PFC;
         let plan = LinkPlan::new(&request).unwrap();
-        let said = "--slot 20us has an effect on this comparison only: pfc has no slots";
+        let said = "--slot 20us has an effect on the comparison of schemes only: pfc has no slots";
         assert_eq!(note(&plan).as_deref(), Some(said));
         assert!(page(&plan).contains(&format!("  {said}\n")));
     }

@@ -97,15 +97,15 @@ impl Proved {
         }
     }
 
-    /// That the plan holds, and what no run has shown.
+    /// That the buffers hold, and what no run has shown.
     fn write_verdict(&self, out: &mut String) {
         let unreached = self.unreached();
         if unreached.is_empty() {
-            out.push_str("  verdict: the plan holds\n");
+            out.push_str("  verdict: the buffers hold\n");
             return;
         }
         let names: Vec<_> = unreached.iter().map(|figure| figure.name()).collect();
-        let _ = writeln!(out, "  verdict: the plan holds; not reached: {}", names.join(", "));
+        let _ = writeln!(out, "  verdict: the buffers hold; not reached: {}", names.join(", "));
         for figure in unreached {
             let why =
                 self.proof.scheme().never_reaches(figure).unwrap_or("no run came to it, so nothing is shown");
@@ -228,10 +228,10 @@ mod tests {
     #[test]
     fn a_proof_says_of_each_figure_what_was_seen_or_that_it_was_not_reached() {
         let pfc = proved(Scheme::PFC).page();
-        assert!(pfc.ends_with("  verdict: the plan holds\n") && !pfc.contains("not reached"), "{pfc}");
+        assert!(pfc.ends_with("  verdict: the buffers hold\n") && !pfc.contains("not reached"), "{pfc}");
         let cbfc = proved("cbfc".parse().unwrap());
         let page = cbfc.page();
-        let end = "  verdict: the plan holds; not reached: headroom, pause_long\n    \
+        let end = "  verdict: the buffers hold; not reached: headroom, pause_long\n    \
                    headroom: credits end below XOFF\n    pause_long: credits are no pauses\n";
         assert!(page.ends_with(end), "{page}");
         assert_eq!(page.matches("  not reached  ").count(), 2 * Case::ALL.len(), "{page}");

@@ -1,5 +1,6 @@
 //! What a plan asks of Bifrost, and of the schemes that send their grants over the same slots.
 
+use core::ops::RangeInclusive;
 use switch::program::{Bifrost, FlowControl, PortSettings};
 use units::{Bytes, Interval, WireBytes};
 
@@ -74,6 +75,51 @@ impl Planned for Slots {
     }
 }
 
+/// The step from one slot of a plan to the next.
+const SLOT_STEP: u64 = 100;
+
+/// XOFF of a group of `port` with another `slot`, and all else as planned.
+pub(crate) fn held_with(slot: Interval, port: &PortSettings) -> Bytes {
+    let planned = slots(port);
+    let without_qref = |it: &Bifrost| {
+        it.buffer_terms(port.rate, port.max_frame).total() + WireBytes(port.rate.bytes_in(it.slot))
+    };
+    let other = Bifrost { slot, ..*planned };
+    // Qref of LSCC is there with any slot.
+    let reference = planned.buffer.0.saturating_sub(without_qref(planned).0);
+    most_held(&Bifrost { buffer: without_qref(&other) + WireBytes(reference), ..other }, port)
+}
+
+/// The slot of `range` with the least XOFF, in whole steps, or the end of the range.
+///
+/// Three slots grow with T, and what leaks shrinks with the number of slots in a round trip, so their sum has a minimum.
+/// Of all slots of which the same number fits into a round trip, the shortest needs least.
+pub(crate) fn slot_of_least_buffer(port: &PortSettings, range: RangeInclusive<Interval>) -> Interval {
+    let round_trip = slots(port).round_trip.0;
+    let (least, most) = range.into_inner();
+    let mut best = (held_with(most, port), most);
+    let leak = WireBytes::of_frame(port.max_frame).0 + port.rate.bytes_in(peer_goes_on(port).min(least));
+    let fixed = held_without_slots(port);
+    for count in round_trip.div_ceil(most.0)..=round_trip / least.0 {
+        // More slots leak more than the best one holds.
+        if fixed.0 + (count + 2) * leak > best.0.0 {
+            break;
+        }
+        let slot = Interval(round_trip.div_ceil(count).next_multiple_of(SLOT_STEP)).clamp(least, most);
+        let held = held_with(slot, port);
+        if held < best.0 {
+            best = (held, slot);
+        }
+    }
+    best.1
+}
+
+/// What a group holds without slots and leaks, on the wire.
+fn held_without_slots(port: &PortSettings) -> WireBytes {
+    let terms = slots(port).buffer_terms(port.rate, port.max_frame);
+    WireBytes(terms.bdp + terms.leaked + terms.late)
+}
+
 /// H, term by term.
 fn planned_buffer(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
     let (rate, terms) = (port.rate, slots.buffer_terms(port.rate, port.max_frame));
@@ -92,7 +138,12 @@ fn planned_buffer(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
         .term("k MTU", format!("{} x {}", slots.check_every, thousands(frame)))
         .counts([("Rs lateness", terms.late)])
         .term("Rs T, and Qref with LSCC", format!("{} + {}", thousands(third), thousands(rest)))
-        .step("T", "the slot, at most half of RTT", slots.slot, "Bifrost paper, IV-C: 10 us")
+        .step(
+            "T",
+            "the slot: with the least XOFF, unless stated",
+            slots.slot,
+            "docs/plan.md; Bifrost paper, IV-C: 10 us",
+        )
         .step("k", "leaked frames to provide for", u64::from(slots.check_every.get()), "Bifrost paper, IV-D")
         .step("lateness", "how late a slot may end", slots.lateness, "docs/configuration.md: 5 us by default")
         .step(

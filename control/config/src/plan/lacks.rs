@@ -1,0 +1,83 @@
+//! What a plan lacks although its buffers hold: cores, memory, and room for workers that are late.
+
+use core::fmt;
+
+use units::human::thousands;
+use units::{BitRate, Interval};
+
+use super::built::Built;
+use crate::core_load::{CoreLoad, FRAMES_PER_SECOND, packet_of};
+use switch::receive_ring::BURST;
+
+/// A reason why a plan does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// What is missing: `"cores"`, `"memory"` or `"lateness"`.
+    pub of: &'static str,
+    /// Why, with the number.
+    pub why: String,
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.of, self.why)
+    }
+}
+
+/// All reasons; none if the plan holds.
+pub(super) fn lacks(built: &Built) -> Vec<Lack> {
+    let cores = built.with_devices.cores();
+    let late = cores.iter().flat_map(|load| late(built, load));
+    behind(built, &cores).into_iter().chain(memory(built)).chain(late).collect()
+}
+
+/// Cores that get more frames than they can take, and the rate that they could. All of them are alike, as both links are.
+fn behind(built: &Built, cores: &[CoreLoad]) -> Option<Lack> {
+    let behind: Vec<_> = cores.iter().filter(|load| !load.keeps_up()).collect();
+    let first = behind.first()?;
+    let names: Vec<_> = behind.iter().map(|load| load.ports.join(" and ")).collect();
+    let (port, _) = built.long();
+    let (packet, _) = packet_of(port.max_frame);
+    let most = FRAMES_PER_SECOND * 8 * packet.0 / first.ports.len() as u64;
+    let unit = 10_u64.pow(most.max(1).ilog10().saturating_sub(2));
+    let most = BitRate::new(most / unit * unit).unwrap_or(port.rate);
+    let why = format!(
+        "{} bring {} frames a second to the core of {}, if each is as long as RDMA sends them ({} B on the wire), and a core \
+         takes {}; links of up to {most} hold",
+        first.rate,
+        thousands(first.fewest_frames),
+        names.join(", and to that of "),
+        thousands(packet.0),
+        thousands(FRAMES_PER_SECOND),
+    );
+    Some(Lack { of: "cores", why })
+}
+
+/// More memory than there is, where that is stated.
+fn memory(built: &Built) -> Option<Lack> {
+    let (needed, there) = (built.with_devices.memory()?.total(), built.request.memory?);
+    let why = || format!("{} B are needed, and there are {} B", thousands(needed.0), thousands(there.0));
+    (needed > there).then(|| Lack { of: "memory", why: why() })
+}
+
+/// The ports of a core that lose frames when its worker is as late as stated, or by a turn of full bursts.
+fn late(built: &Built, load: &CoreLoad) -> Vec<Lack> {
+    let (stated, frames) = (built.request.lateness, load.ports.len() as u64 * BURST);
+    let turn = Interval((frames * 1_000_000_000).div_ceil(FRAMES_PER_SECOND));
+    let (late, by) = match stated {
+        Some(late) => (late, "as stated"),
+        None => (turn, "a turn of full bursts"),
+    };
+    let of_core = |name: &str| load.ports.iter().any(|port| port == name);
+    let buffers = built.with_devices.lateness().filter(|(name, _, most)| of_core(name) && *most < late);
+    let buffers = buffers.map(|(name, covered, most)| {
+        format!(
+            "a worker may be late by {late} ({by}), and {name} covers {covered}, or {most} with all that the shared pool can spare"
+        )
+    });
+    let rings = load.rings().filter(|(_, down_to)| down_to.is_none());
+    let rings = rings.map(|(name, _)| {
+        format!("the receive ring of {name} is too short for what comes while its worker is late")
+    });
+    buffers.chain(rings).map(|why| Lack { of: "lateness", why }).collect()
+}

@@ -1,0 +1,144 @@
+//! A plan in a few lines: whether it holds, what to buy and what to set.
+
+use config::cores::FRAMES_PER_SECOND;
+use config::plan::{LinkPlan, Quantity, WatchdogVerdict};
+use switch::program::{GroupSettings, PortSettings, Threshold};
+use units::human::thousands;
+use units::{Bytes, Interval};
+
+use super::page::{WIDTH, note};
+
+/// The column at which the text of a line begins.
+const TEXT: usize = 14;
+
+/// The lines.
+pub fn summary(plan: &LinkPlan) -> String {
+    let request = &plan.built.request;
+    let above = if request.lscc { " and LSCC" } else { "" };
+    let mtu = Quantity::Bytes(request.mtu.0);
+    let mut out =
+        format!("Plan: {} at {}, MTU {mtu}, {}{above}\n\n", request.distance, request.rate, request.scheme);
+    holds(&mut out, plan);
+    line(&mut out, "buy", &to_buy(plan));
+    line(&mut out, "set lh0", &settings(plan.built.long().0));
+    line(&mut out, "set dc0", &settings(plan.built.local().0));
+    line(&mut out, "pauses", &pauses(plan));
+    line(&mut out, "hosts", &hosts(plan));
+    line(&mut out, "more", "--explain: each formula; --prove: in simulation; --out DIR: both configurations");
+    if let Some(note) = note(plan) {
+        out += &format!("  {note}\n");
+    }
+    out
+}
+
+/// A line with its name, wrapped.
+fn line(out: &mut String, name: &str, text: &str) {
+    let (first, next) = (format!("  {name:<width$}", width = TEXT - 2), " ".repeat(TEXT));
+    let options = textwrap::Options::new(WIDTH).initial_indent(&first).subsequent_indent(&next);
+    for line in textwrap::wrap(text, options) {
+        out.push_str(&line);
+        out.push('\n');
+    }
+}
+
+/// Whether the plan holds, and why it does or does not.
+fn holds(out: &mut String, plan: &LinkPlan) {
+    if !plan.lacks.is_empty() {
+        line(out, "holds", "NO");
+        plan.lacks.iter().for_each(|lack| line(out, &format!("- {}", lack.of), &lack.why));
+        return;
+    }
+    let with_devices = &plan.built.with_devices;
+    let shortest = with_devices.cores().iter().map(|load| load.least_mean().0).max().unwrap_or_default();
+    let late = with_devices.lateness().map(|(_, _, most)| most).min().unwrap_or(Interval::ZERO);
+    let text = format!(
+        "yes, if frames have {} B and more on the wire in the mean, and workers are late by up to {late}",
+        thousands(shortest)
+    );
+    line(out, "holds", &text);
+}
+
+fn to_buy(plan: &LinkPlan) -> String {
+    let cores = plan.built.with_devices.cores().len();
+    let memory = plan.built.with_devices.memory().map_or(Bytes::ZERO, |sum| sum.total());
+    format!(
+        "for each gateway {cores} {} for {} frames a second each, and {} B of memory ({} hugepages of 2 MiB)",
+        if cores == 1 { "core" } else { "cores" },
+        thousands(FRAMES_PER_SECOND),
+        thousands(memory.0),
+        thousands(memory.0.div_ceil(2 << 20)),
+    )
+}
+
+/// What to set on a port.
+fn settings(port: &PortSettings) -> String {
+    let mut text = String::new();
+    if let Some(slots) = port.bifrost() {
+        text += &format!("slot {}, ", slots.slot);
+    }
+    if let Some(group) = port.groups.iter().find_map(GroupSettings::lossless) {
+        if let Threshold::Static(xoff) = group.xoff {
+            text += &format!("XOFF {} B, ", thousands(xoff.0));
+        }
+        text += &format!("XON {} B, headroom {} B", thousands(group.xon.0), thousands(group.headroom.0));
+    }
+    if let Some(red) = port.queues.iter().find_map(|queue| queue.red) {
+        let (kmin, kmax, percent) = (thousands(red.kmin.0), thousands(red.kmax.0), red.pmax * 100.0);
+        text += &format!(", marks from {kmin} B to {percent} % at {kmax} B");
+    }
+    text
+}
+
+/// The longest pauses, and the watchdogs that could take them for a storm.
+fn pauses(plan: &LinkPlan) -> String {
+    let pauses = &plan.pauses;
+    let drain = plan.built.request.slowest_drain();
+    let mut text =
+        format!("up to {} on lh0 and {} on dc0 behind a drain of {drain}", pauses.long, pauses.local);
+    for neighbour in pauses.neighbours.iter().filter(|it| it.verdict != WatchdogVerdict::Calm) {
+        text += &format!("; the watchdog of {} ({}) CAN TRIP", neighbour.name, neighbour.detection);
+    }
+    text
+}
+
+fn hosts(plan: &LinkPlan) -> String {
+    let steps = &plan.hosts.part.steps;
+    let step = |name: &str| steps.iter().find(|step| step.name == name).map(|step| step.result.to_string());
+    let [window, timeout] = ["window", "ack_timeout"].map(|name| step(name).unwrap_or_default());
+    format!("an RNIC of {} needs {window} in flight and an ACK timeout of {timeout}", plan.hosts.rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::plan::Request;
+    use units::{BitRate, Distance};
+
+    fn of(gigabits: u64, kilometres: u64) -> String {
+        let request = Request::new(Distance(kilometres * 1_000), BitRate::gigabits(gigabits));
+        summary(&LinkPlan::new(&request).unwrap())
+    }
+
+    #[test]
+    fn a_plan_is_about_ten_lines_and_says_first_whether_it_holds() {
+        for text in [of(100, 80), of(400, 1_000)] {
+            assert!(text.lines().count() <= 16, "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+            assert!(text.lines().nth(2).is_some_and(|line| line.starts_with("  holds")), "{text}");
+        }
+        assert!(
+            of(100, 80).contains("  holds       yes, if frames have 2,500 B and more"),
+            "{}",
+            of(100, 80)
+        );
+    }
+
+    #[test]
+    fn a_link_that_no_core_can_carry_does_not_hold_and_the_line_says_by_how_much() {
+        let text = of(400, 1_000);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said =
+            "holds NO - cores 400G bring 11,967,449 frames a second to the core of dc0, and to that of lh0";
+        assert!(words.contains(said) && words.contains("links of up to 167G hold"), "{text}");
+    }
+}
