@@ -46,7 +46,10 @@ impl Builder<'_> {
             None => None,
         };
         let distance = stated.or(emulation.map(|emulation| emulation::reach(emulation.delay)));
-        let senders = decl.lscc.as_ref().map_or_else(Senders::default, |lscc| lscc.senders().settings());
+        let senders = decl
+            .lscc
+            .as_ref()
+            .map_or_else(Senders::default, |lscc| lscc.senders().settings(Senders::default()));
         let delay = decl.link_delay.as_ref().and_then(|it| link_delay::bounds(it, distance, self.problems));
         // Until the link is measured, it may be as long as the bounds allow.
         let distance = distance.or(delay.map(|bounds| emulation::reach(bounds.most)));

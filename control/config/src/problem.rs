@@ -239,6 +239,14 @@ pub enum ProblemKind {
         "a single pause frame can last {longest} at {rate}, longer than the detection time of {detection}; the watchdog takes such a pause for a storm"
     )]
     ShortDetection { detection: Interval, longest: Interval, rate: BitRate },
+    #[error(
+        "{value} is less than the {least} that a round trip from {host} takes without queues, so {effect}"
+    )]
+    BelowRoundTrip { value: Interval, host: String, least: Interval, effect: String },
+    #[error(
+        "{packets} packets fill {share} % of the path from {host}, whose round trip takes {least} without queues"
+    )]
+    SmallWindow { packets: u32, host: String, least: Interval, share: String },
     #[error("port {port} is lossless and has no distance, so its headroom was not checked")]
     HeadroomUnchecked { port: String },
     #[error(

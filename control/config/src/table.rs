@@ -243,7 +243,7 @@ pub(crate) fn or<T: Copy>(value: &Option<At<T>>, default: T) -> T {
 /// method with the name of the key that returns an empty table where there is none, and `merged` if a table is merged
 /// with that of a profile key by key. A table that names a `check` has a method of that name, which checks what was
 /// read. The keys of `Table => Settings` are fields of the settings and take their defaults from them, and the table
-/// has a method `settings`.
+/// has a method `settings`, which is given what holds for the rest.
 macro_rules! table {
     (@accessor default ($default:expr) $key:ident $type:ty) => {
         /// The stated value, or the default.
@@ -328,9 +328,8 @@ macro_rules! table {
         )+ } }
 
         impl $name {
-            /// The stated values, with defaults for the rest.
-            pub fn settings(&self) -> $settings {
-                let mut settings = $settings::default();
+            /// The stated values over `settings`.
+            pub fn settings(&self, mut settings: $settings) -> $settings {
                 $( if let Some(at) = &self.$key { settings.$key = at.value.clone().into() } )+
                 settings
             }

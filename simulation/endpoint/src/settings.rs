@@ -99,6 +99,18 @@ impl Default for GoBackN {
     }
 }
 
+impl GoBackN {
+    /// The defaults for a path whose round trip is `round_trip` without queues: the first timer code from 14 on whose
+    /// timeout is at least four round trips, since queues and pauses may be as long as the path.
+    pub fn for_round_trip(round_trip: Interval) -> Self {
+        let mut usual = Self::default();
+        while usual.retransmission_timeout < round_trip * 4 {
+            usual.retransmission_timeout = usual.retransmission_timeout * 2;
+        }
+        usual
+    }
+}
+
 /// The congestion control of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CongestionControl {

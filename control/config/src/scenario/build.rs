@@ -10,12 +10,13 @@ use toml::de::DeTable;
 use units::{Interval, Nanos, PortId, PrioritySet};
 
 use super::beside::Beside;
-use super::host::HostDecl;
+use super::host::{Farthest, HostDecl, packet};
 use super::layers::{PortLayer, SwitchLayer};
 use super::model::{Sampling, Scenario};
 use super::names::Names;
 use super::network::NetworkDecl;
 use super::node::NodeDecl;
+use super::paths::{self, Path};
 use super::run::{RunDecl, SamplingDecl};
 use super::switches::{Made, Maker};
 use super::topology;
@@ -128,8 +129,10 @@ fn assemble(
     problems: &Problems<'_>,
 ) -> Option<Scenario> {
     let uses = Uses::default();
-    let hosts = hosts(&written, &topology);
+    let paths = paths::longest(&topology, &traffic.workload);
+    let hosts = hosts(&written, &topology, &paths);
     hosts.iter().filter_map(|(decl, _)| *decl).for_each(|decl| decl.note_tables(&uses));
+    check_paths(&written, &topology, &hosts, &paths, problems);
     let switches = switches(file, &written, &topology, &traffic, (&hosts, &uses), problems);
     uses.warn(problems);
     let (sampling, taps) = sampling(&written, &topology, &traffic, problems);
@@ -180,7 +183,7 @@ fn ids(topology: &Topology) -> impl Iterator<Item = NodeId> {
 }
 
 /// The hosts, in the order of nodes.
-fn hosts<'a>(written: &'a Written, topology: &Topology) -> Vec<MadeHost<'a>> {
+fn hosts<'a>(written: &'a Written, topology: &Topology, paths: &[Path]) -> Vec<MadeHost<'a>> {
     let plain = |role| (role == Role::Host).then_some(&written.host);
     let mut decls: Vec<_> = topology.nodes.iter().map(|node| plain(node.role)).collect();
     for (places, decl) in &written.nodes {
@@ -190,9 +193,37 @@ fn hosts<'a>(written: &'a Written, topology: &Topology) -> Vec<MadeHost<'a>> {
             }
         }
     }
-    let made = ids(topology).zip(decls);
-    let made = made.map(|(id, host)| (host, host.map(|host| Arc::new(of_host(host, id, topology, written)))));
+    let longest = paths.iter().copied().max().unwrap_or_default();
+    let made = ids(topology).zip(decls).zip(paths);
+    let made = made.map(|((id, host), own)| {
+        let paths = [*own, longest];
+        (host, host.map(|host| Arc::new(of_host(host, id, topology, written, paths))))
+    });
     made.collect()
+}
+
+/// Warns of stated values that cannot work on the paths of the hosts that have them, once for each table.
+fn check_paths(
+    written: &Written,
+    topology: &Topology,
+    hosts: &[MadeHost<'_>],
+    paths: &[Path],
+    problems: &Problems<'_>,
+) {
+    let own = written.nodes.iter().filter_map(|(_, node)| node.host.as_ref());
+    for decl in core::iter::once(&written.host).chain(own) {
+        let all = topology.nodes.iter().zip(hosts).zip(paths);
+        let those = all.filter(|((_, (wish, _)), _)| wish.is_some_and(|wish| core::ptr::eq(wish, decl)));
+        let farthest = those.max_by_key(|(_, path)| **path);
+        let Some(((node, (_, Some(host))), path)) = farthest else { continue };
+        let least = decl.least_round_trip(*path);
+        let path = Farthest { host: &node.name, least, rate: host.rate, packet: packet(host) };
+        decl.check_path(&path, problems);
+        if written.network.connection_management() {
+            let repeated = "messages are repeated before an answer can arrive";
+            path.check(&written.network.connection_timeout, repeated, problems);
+        }
+    }
 }
 
 /// Makes the switches, in the order of nodes, and notes their problems.
@@ -249,13 +280,19 @@ fn senders(hosts: &[MadeHost<'_>]) -> Option<Senders> {
     })
 }
 
-fn of_host(host: &HostDecl, id: NodeId, topology: &Topology, written: &Written) -> HostSettings {
+fn of_host(
+    host: &HostDecl,
+    id: NodeId,
+    topology: &Topology,
+    written: &Written,
+    paths: [Path; 2],
+) -> HostSettings {
     // Every host has one port.
     let port = &topology.node(id).ports[0];
     let (_, peer) = topology.peer(port);
     let station = Station { mac: port.mac, address: written.network.address(port.address) };
     let rate = topology.links[port.link].settings.rate;
-    host.settings(station, peer.mac, rate, &written.network)
+    host.settings(station, peer.mac, rate, &written.network, paths)
 }
 
 /// The figures to record: as stated, or all ports of a small network and the long-haul links of a large one.

@@ -15,6 +15,7 @@ mod names;
 mod network;
 mod node;
 mod overlay;
+mod paths;
 mod run;
 mod switches;
 mod topology;

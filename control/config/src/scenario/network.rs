@@ -2,6 +2,7 @@
 
 use core::net::{IpAddr, Ipv4Addr};
 
+use endpoint::GoBackN;
 use simulation::topology::{IPV6_BITS, ipv6_of};
 use units::{Interval, Priority, PrioritySet};
 use wire::ip::Dscp;
@@ -11,7 +12,7 @@ use super::words::IpWord;
 use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
-use crate::table::{List, Shape, table, values};
+use crate::table::{List, Shape, or, table, values};
 
 table! {
     /// The settings that all switches and hosts share.
@@ -25,7 +26,7 @@ table! {
         /// Whether hosts open each queue pair by messages of the connection manager, before its first data. TCP has no such messages
         connection_management: At<bool>, default(false);
         /// A message of the connection manager is sent again after this time without an answer
-        connection_timeout: At<Interval>, within(SOME..=MOST), default(CONNECTION_TIMEOUT);
+        connection_timeout: At<Interval>, within(SOME..=MOST), auto("as `retransmission_timeout` of hosts, for the longest path");
     }
 }
 
@@ -34,6 +35,12 @@ impl NetworkDecl {
     pub fn lossless(&self) -> PrioritySet {
         let stated = values(&self.lossless).map(|at| at.value).fold(PrioritySet::EMPTY, PrioritySet::with);
         if self.lossless.is_some() { stated } else { stated.with(Priority::from_low_bits(3)) }
+    }
+
+    /// The time after which a message of the connection manager is sent again, where the longest round trip is
+    /// `round_trip`.
+    pub fn connection_timeout(&self, round_trip: Interval) -> Interval {
+        or(&self.connection_timeout, GoBackN::for_round_trip(round_trip).retransmission_timeout)
     }
 
     /// The address in packets of the host or port that has `address` in the plan.
@@ -55,9 +62,6 @@ impl NetworkDecl {
         self.dscp.clone().unwrap_or_default().0
     }
 }
-
-/// As the retransmission timeout of hosts.
-const CONNECTION_TIMEOUT: Interval = Interval(67_108_864);
 
 /// The code point that hosts write for each priority.
 #[derive(Clone, Debug)]

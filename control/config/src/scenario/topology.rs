@@ -350,10 +350,10 @@ pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut NetworkPlan
         changed += 1;
         link.settings = LinkSettings { long: or(&decl.long, link.settings.long), ..change.on(link.settings) };
         if let Some(faults) = &decl.faults {
-            link.faults = [faults.settings(); 2];
+            link.faults = [faults.settings(Faults::default()); 2];
         }
         if let Some(faults) = &decl.faults_there {
-            link.faults[end] = faults.settings();
+            link.faults[end] = faults.settings(Faults::default());
         }
         !decl.remove()
     });

@@ -42,3 +42,14 @@ impl Default for Hpcc {
         }
     }
 }
+
+impl Hpcc {
+    /// The defaults for a path whose round trip is `round_trip` without queues. T is that, and W_AI grows with T (`B T (1 -
+    /// eta) / N`). Neither is less than the paper's.
+    pub fn for_round_trip(round_trip: Interval) -> Self {
+        let paper = Self::default();
+        let base_rtt = paper.base_rtt.max(round_trip);
+        let grown = u128::from(paper.additive.0) * u128::from(base_rtt.0) / u128::from(paper.base_rtt.0);
+        Self { base_rtt, additive: Bytes(u64::try_from(grown).unwrap_or(u64::MAX)), ..paper }
+    }
+}

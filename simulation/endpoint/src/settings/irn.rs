@@ -21,3 +21,23 @@ impl Default for Irn {
         Self { window: 110, rto_low, rto_high }
     }
 }
+
+impl Irn {
+    /// The round trip for which the paper's timeouts are.
+    const ROUND_TRIP: Interval = Interval::from_micros(24);
+    /// No window is larger.
+    const SEQUENCE_NUMBERS: u64 = 1 << 24;
+
+    /// The defaults for a path whose round trip is `round_trip` without queues, in which a host sends `packets`. The
+    /// timeouts are the paper's, each later by what that is above the paper's 24 us; the window is no less than the
+    /// paper's.
+    pub fn for_round_trip(round_trip: Interval, packets: u64) -> Self {
+        let paper = Self::default();
+        let more = round_trip - Self::ROUND_TRIP;
+        Self {
+            window: paper.window.max(packets.min(Self::SEQUENCE_NUMBERS) as u32),
+            rto_low: paper.rto_low + more,
+            rto_high: paper.rto_high + more,
+        }
+    }
+}

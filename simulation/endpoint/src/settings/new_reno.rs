@@ -18,3 +18,11 @@ impl Default for NewReno {
         Self { rto_initial: Interval::from_secs(1), rto_least: Interval::from_secs(1) }
     }
 }
+
+impl NewReno {
+    /// The defaults for a path whose round trip is `round_trip` without queues: the first timeout is at least two of them.
+    pub fn for_round_trip(round_trip: Interval) -> Self {
+        let usual = Self::default();
+        Self { rto_initial: usual.rto_initial.max(round_trip * 2), ..usual }
+    }
+}

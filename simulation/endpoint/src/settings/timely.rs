@@ -51,3 +51,18 @@ impl Default for Timely {
         }
     }
 }
+
+impl Timely {
+    /// The defaults for a path whose round trip is `round_trip` without queues: the paper's, each later by what that is
+    /// above its `min_rtt`.
+    pub fn for_round_trip(round_trip: Interval) -> Self {
+        let paper = Self::default();
+        let more = round_trip - paper.min_rtt;
+        Self {
+            t_low: paper.t_low + more,
+            t_high: paper.t_high + more,
+            min_rtt: paper.min_rtt + more,
+            ..paper
+        }
+    }
+}

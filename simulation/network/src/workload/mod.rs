@@ -19,6 +19,8 @@ pub use pattern::{Again, Pairing, Pattern};
 pub use poisson::{LoadOf, Place, Poisson, PoissonError};
 pub use sizes::Sizes;
 
+use crate::network::NodeId;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use units::Priority;
 
@@ -49,6 +51,27 @@ pub enum Arrivals {
     Pattern(Arc<Pattern>),
     /// As a list has them.
     Listed(Arc<[Listed]>),
+}
+
+impl Workload {
+    /// Calls `visit` with hosts, and with the hosts to which each of them may send, until it has named every pair. A host
+    /// may be among those that it could send to.
+    pub fn reach(&self, mut visit: impl FnMut(&[NodeId], &[NodeId])) {
+        for part in &self.parts {
+            match &part.arrivals {
+                Arrivals::Poisson(poisson) => poisson.reach(&mut visit),
+                Arrivals::Pattern(pattern) => match &pattern.pairs {
+                    Pairing::Given(pairs) => pairs.iter().for_each(|(from, to)| visit(&[*from], &[*to])),
+                    Pairing::Permutation(hosts) => visit(hosts, hosts),
+                },
+                Arrivals::Listed(rows) => {
+                    // A list may have far more flows than pairs.
+                    let pairs: BTreeSet<_> = rows.iter().map(|row| (row.source, row.destination)).collect();
+                    pairs.into_iter().for_each(|(from, to)| visit(&[from], &[to]));
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

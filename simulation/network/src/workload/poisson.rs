@@ -171,6 +171,21 @@ impl Poisson {
         leaving.into_iter().fold(0.0, f64::max)
     }
 
+    /// Calls `visit` with the sources of each site, and with the destinations that they may have.
+    pub(super) fn reach(&self, visit: &mut impl FnMut(&[NodeId], &[NodeId])) {
+        for (site, here) in self.sites.iter().enumerate() {
+            let sources: Vec<NodeId> =
+                self.sources.iter().filter(|it| it.site == site).map(|it| it.node).collect();
+            if self.inter != Some(1.0) {
+                visit(&sources, &self.destinations[here.clone()]);
+            }
+            if self.inter != Some(0.0) {
+                visit(&sources, &self.destinations[..here.start]);
+                visit(&sources, &self.destinations[here.end..]);
+            }
+        }
+    }
+
     fn pair(&self, random: &mut Random) -> (NodeId, NodeId) {
         let fraction = random.fraction();
         let index = self.shares.partition_point(|up_to| *up_to <= fraction).min(self.sources.len() - 1);

@@ -196,6 +196,29 @@ fn a_part_that_is_added_leaves_the_others_as_they_are() {
     assert_ne!(alone, first.flows(10, Nanos(1_000_000)).map(|flow| key(&flow)).collect::<Vec<_>>());
 }
 
+/// Every pair that a workload reaches, except for hosts with themselves.
+fn reached(workload: &Workload) -> BTreeSet<(NodeId, NodeId)> {
+    let mut pairs = BTreeSet::new();
+    workload.reach(|sources, destinations| {
+        let of = |from: &NodeId| destinations.iter().map(|to| (*from, *to)).collect::<Vec<_>>();
+        pairs.extend(sources.iter().flat_map(of).filter(|(from, to)| from != to));
+    });
+    pairs
+}
+
+#[test]
+fn a_workload_reaches_the_pairs_that_its_flows_have_and_no_others() {
+    for inter in [None, Some(0.0), Some(0.3), Some(1.0)] {
+        let workload = poisson(inter, (0.5, LoadOf::Hosts));
+        let flows = in_a_second(&workload, 1);
+        let drawn: BTreeSet<_> = flows.iter().map(|flow| (flow.source, flow.destination)).collect();
+        assert_eq!(reached(&workload), drawn, "{inter:?}");
+    }
+    let given = pattern(Pairing::in_order(&hosts(0..3), &hosts(7..8)), Sizes::Fixed(1));
+    let pairs: BTreeSet<_> = (0..3).map(|it| (NodeId(it), NodeId(7))).collect();
+    assert_eq!(reached(&one(Arrivals::Pattern(Arc::new(given)))), pairs);
+}
+
 proptest! {
     #[test]
     fn flows_come_in_the_order_of_their_start_numbered_and_to_somebody_else(

@@ -45,11 +45,11 @@ table! {
         /// Factor of a decrease
         beta: At<Probability>;
         /// Below this round-trip time the rate rises
-        t_low: At<Interval>, within(SOME..=MOST);
+        t_low: At<Interval>, within(SOME..=MOST), auto("`\"50us\"`, and what the round trip has above 20 us");
         /// Above this round-trip time the rate falls
-        t_high: At<Interval>, within(SOME..=MOST);
+        t_high: At<Interval>, within(SOME..=MOST), auto("`\"500us\"`, and what the round trip has above 20 us");
         /// The round-trip time by which the gradient is divided
-        min_rtt: At<Interval>, within(SOME..=MOST);
+        min_rtt: At<Interval>, within(SOME..=MOST), auto("the round trip, at least `\"20us\"`");
         /// Delta: the step of the rate
         step: At<BitRate>;
         /// N: steps at a time after five completion events, one for each 16 kB, without a positive gradient
@@ -69,9 +69,9 @@ table! {
         /// Additive increases before a multiplicative one
         max_stage: At<u32>;
         /// W_AI: the step of the window
-        additive: At<Bytes>, within(Bytes(1)..=LARGEST);
-        /// T: the longest round trip of the empty network; set it if that is longer
-        base_rtt: At<Interval>, within(SOME..=MOST);
+        additive: At<Bytes>, within(Bytes(1)..=LARGEST), auto("`\"80B\"` for each 13 us of the round trip, at least that");
+        /// T: the longest round trip of the empty network
+        base_rtt: At<Interval>, within(SOME..=MOST), auto("the round trip, at least `\"13us\"`");
         /// Hops whose links are judged, from the host on: 5 as in the paper, or 8, for 24 bytes more in each packet
         hops: At<Format>;
         /// Lowest rate

@@ -1,15 +1,21 @@
 //! `[host]`: how hosts send.
 
 mod control;
+mod timers;
 mod transport;
 
-use endpoint::{CongestionControl, HostSettings, Station, Transport};
-use units::{BitRate, Interval, Priority};
+use endpoint::{
+    CongestionControl, Dcqcn, GoBackN, HostSettings, Hpcc, Irn, NewReno, Station, Timely, Transport,
+};
+use units::{BitRate, Interval, Priority, WireBytes};
 use wire::ethernet::MacAddress;
 
 use self::control::{DcqcnDecl, HpccDecl, TimelyDecl};
+pub(super) use self::timers::Farthest;
 use self::transport::{GoBackNDecl, IrnDecl, NewRenoDecl};
 use super::network::NetworkDecl;
+use super::paths::Path;
+use super::run::{MOST, SOME};
 use super::uses::Uses;
 use super::words::{ControlPriority, ControlWord, TransportWord};
 use crate::place::At;
@@ -33,6 +39,8 @@ table! {
         transport: At<TransportWord>, default(TransportWord::GoBackN);
         /// A receiver sends at most one CNP per flow in this time; `"none"` sends none, zero answers each mark
         cnp_interval: At<Option<Interval>>, auto("`\"50us\"` with DCQCN, otherwise `\"none\"`");
+        /// The longest round trip to the hosts that it sends to, without queues. Timers follow it: state it where hosts [play](traffic.md) on a real path
+        round_trip: At<Interval>, within(SOME..=MOST), auto("that of the topology");
         dcqcn: DcqcnDecl, absent, merged;
         timely: TimelyDecl, absent, merged;
         hpcc: HpccDecl, absent, merged;
@@ -71,8 +79,38 @@ impl HostDecl {
         }
     }
 
-    /// The settings of one host.
+    /// The settings of one host, with the longest path of its flows, and the longest one of all hosts.
     pub fn settings(
+        &self,
+        station: Station,
+        next_hop: MacAddress,
+        rate: BitRate,
+        network: &NetworkDecl,
+        [own, longest]: [Path; 2],
+    ) -> HostSettings {
+        let mut settings = self.without_path(station, next_hop, rate, network);
+        let round_trip = |path: Path| or(&self.round_trip, round_trip(path, &settings));
+        let (own, longest) = (round_trip(own), round_trip(longest));
+        let packets = rate.bytes_in(own).div_ceil(packet(&settings).0);
+        if network.connection_management() {
+            settings.connection_management = Some(network.connection_timeout(longest));
+        }
+        match &mut settings.transport {
+            Transport::GoBackN(it) => *it = self.go_back_n().settings(GoBackN::for_round_trip(own)),
+            Transport::Irn(it) => *it = self.irn().settings(Irn::for_round_trip(own, packets)),
+            Transport::NewReno(it) => *it = self.new_reno().settings(NewReno::for_round_trip(own)),
+        }
+        match &mut settings.congestion_control {
+            CongestionControl::None => {}
+            CongestionControl::Dcqcn(it) => *it = self.dcqcn().settings(Dcqcn::default()),
+            CongestionControl::Timely(it) => *it = self.timely().settings(Timely::for_round_trip(own)),
+            CongestionControl::Hpcc(it) => *it = self.hpcc().settings(Hpcc::for_round_trip(own)),
+        }
+        settings
+    }
+
+    /// The settings of one host, with the defaults of what depends on its path, which depends on the length of packets.
+    fn without_path(
         &self,
         station: Station,
         next_hop: MacAddress,
@@ -91,18 +129,33 @@ impl HostDecl {
             dscp: network.dscp(),
             control_priority: self.control_priority().0,
             transport: match self.transport() {
-                TransportWord::GoBackN => Transport::GoBackN(self.go_back_n().settings()),
-                TransportWord::Irn => Transport::Irn(self.irn().settings()),
-                TransportWord::NewReno => Transport::NewReno(self.new_reno().settings()),
+                TransportWord::GoBackN => Transport::GoBackN(GoBackN::default()),
+                TransportWord::Irn => Transport::Irn(Irn::default()),
+                TransportWord::NewReno => Transport::NewReno(NewReno::default()),
             },
             congestion_control: match control {
                 ControlWord::None => CongestionControl::None,
-                ControlWord::Dcqcn => CongestionControl::Dcqcn(self.dcqcn().settings()),
-                ControlWord::Timely => CongestionControl::Timely(self.timely().settings()),
-                ControlWord::Hpcc => CongestionControl::Hpcc(self.hpcc().settings()),
+                ControlWord::Dcqcn => CongestionControl::Dcqcn(Dcqcn::default()),
+                ControlWord::Timely => CongestionControl::Timely(Timely::default()),
+                ControlWord::Hpcc => CongestionControl::Hpcc(self.hpcc().settings(Hpcc::default())),
             },
             cnp_interval: or(&self.cnp_interval, notified),
-            connection_management: network.connection_management().then_some(network.connection_timeout()),
+            connection_management: None,
         }
     }
+
+    /// What a round trip takes at least: what is stated, or the delays of the links.
+    pub fn least_round_trip(&self, path: Path) -> Interval {
+        or(&self.round_trip, path.light)
+    }
+}
+
+/// A full packet of a host.
+pub(super) fn packet(host: &HostSettings) -> WireBytes {
+    WireBytes::of_frame(host.data_length(host.mtu))
+}
+
+/// The round trip of a full packet over `path`. An acknowledgement is as long as a packet without payload.
+fn round_trip(path: Path, host: &HostSettings) -> Interval {
+    path.round_trip(packet(host), WireBytes::of_frame(host.data_length(0)))
 }

@@ -7,7 +7,7 @@ use units::Interval;
 
 use super::super::run::{COUNT, MOST, SOME};
 use crate::place::At;
-use crate::table::table;
+use crate::table::{or, table};
 
 table! {
     /// Go-back-N.
@@ -15,34 +15,34 @@ table! {
         /// Packets for each acknowledgement
         ack_every: At<u32>, within(COUNT), default(GoBackN::default().ack_every.get());
         /// Without progress for this time, everything that is not acknowledged is sent again
-        retransmission_timeout: At<Interval>, within(SOME..=MOST), default(GoBackN::default().retransmission_timeout);
+        retransmission_timeout: At<Interval>, within(SOME..=MOST), auto("`\"67.108864ms\"`, doubled until it is at least four round trips");
     }
 
     /// IRN.
     IrnDecl => Irn {
         /// Packets that may be on their way
-        window: At<u32>, within(COUNT);
+        window: At<u32>, within(COUNT), auto("what the path holds, at least `110`");
         /// Retransmission timeout while fewer than three packets are on their way
-        rto_low: At<Interval>, within(SOME..=MOST);
+        rto_low: At<Interval>, within(SOME..=MOST), auto("`\"100us\"`, and what the round trip has above 24 us");
         /// Retransmission timeout otherwise
-        rto_high: At<Interval>, within(SOME..=MOST);
+        rto_high: At<Interval>, within(SOME..=MOST), auto("`\"320us\"`, and what the round trip has above 24 us");
     }
 
     /// TCP NewReno.
     NewRenoDecl => NewReno {
         /// Retransmission timeout before a round trip was measured
-        rto_initial: At<Interval>, within(SOME..=MOST);
+        rto_initial: At<Interval>, within(SOME..=MOST), auto("two round trips, at least `\"1s\"`");
         /// Shortest retransmission timeout
         rto_least: At<Interval>, within(SOME..=MOST);
     }
 }
 
 impl GoBackNDecl {
-    /// The stated values, with defaults for the rest.
-    pub fn settings(&self) -> GoBackN {
+    /// The stated values over `usual`.
+    pub fn settings(&self, usual: GoBackN) -> GoBackN {
         GoBackN {
             ack_every: NonZeroU32::new(self.ack_every()).unwrap_or(NonZeroU32::MIN),
-            retransmission_timeout: self.retransmission_timeout(),
+            retransmission_timeout: or(&self.retransmission_timeout, usual.retransmission_timeout),
         }
     }
 }
