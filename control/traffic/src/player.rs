@@ -381,6 +381,20 @@ mod tests {
     }
 
     #[test]
+    fn timers_shorter_than_the_real_path_are_told_with_the_key_for_it() {
+        let doubts = |host: &str| {
+            let mut bench = Bench::new(&scenario(&format!("{PAIRS}[host]\n{host}")), NAMES, Interval::ZERO);
+            bench.run(LATE);
+            let hosts = vec![bench.players[0].report(&["pairs".into()])];
+            PlayReport { duration_ns: 0, complete: true, hosts }.doubts()
+        };
+        assert_eq!(doubts(""), []);
+        let hasty = doubts("go_back_n.retransmission_timeout = \"10us\"");
+        assert!(matches!(&hasty[..], [Doubt::TimedOut { host, .. }] if host == "left0"), "{hasty:?}");
+        assert!(hasty[0].to_string().contains("--set host.round_trip="), "{}", hasty[0]);
+    }
+
+    #[test]
     fn each_acknowledged_packet_has_a_round_trip_and_the_buckets_count_them_all() {
         let mut bench = bench();
         bench.run(LATE);

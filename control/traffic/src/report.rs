@@ -161,6 +161,13 @@ pub enum Doubt {
         /// The host.
         host: String,
     },
+    /// Retransmission timers ran out, though answers came.
+    TimedOut {
+        /// The host.
+        host: String,
+        /// How often.
+        timeouts: u64,
+    },
     /// A device took frames and could not send them.
     Unsent {
         /// The host.
@@ -188,6 +195,11 @@ impl fmt::Display for Doubt {
                     "{host}: nothing that it sent was acknowledged; has its receiver started, and are "
                 )?;
                 f.write_str("the scenario and its seed (--set, --variant, --quick) the same at all machines?")
+            }
+            Self::TimedOut { host, timeouts } => {
+                let timers = count_of(*timeouts, "retransmission timer");
+                write!(f, "{host}: {timers} ran out; unless frames were lost, the path is longer than the ")?;
+                f.write_str("timers reckon with: state its round trip, --set host.round_trip=100ms")
             }
             Self::Unsent { host, frames } => {
                 let frames = count_of(*frames, "frame");
@@ -239,11 +251,12 @@ impl PlayReport {
 impl HostReport {
     fn doubts(&self) -> impl Iterator<Item = Doubt> {
         let host = || self.name.clone();
-        let CountersReport { misfits, unsent, data_sent, answers_received, .. } = self.counters;
+        let CountersReport { misfits, unsent, data_sent, answers_received, timeouts, .. } = self.counters;
         let is_answered = data_sent == 0 || answers_received > 0;
         [
             (misfits > 0).then(|| Doubt::Misfits { host: host(), packets: misfits }),
             (!is_answered).then(|| Doubt::Unanswered { host: host() }),
+            (timeouts > 0 && answers_received > 0).then(|| Doubt::TimedOut { host: host(), timeouts }),
             (unsent > 0).then(|| Doubt::Unsent { host: host(), frames: unsent }),
         ]
         .into_iter()
