@@ -269,7 +269,7 @@ fn each_value_of_the_configuration_has_a_formula_on_the_page() {
             let marks = format!("Marks (ECN) of the queue of {name}");
             if let Some(red) = port.queues.iter().find(|queue| queue.priority.number() == 3).unwrap().red {
                 assert_eq!((shown(&marks, "Kmin"), shown(&marks, "Kmax")), (red.kmin, red.kmax), "{scheme}");
-                assert!(steps.iter().any(|(_, it)| it.name == "Pmax" && it.result == Quantity::Percent(20)));
+                assert!(steps.iter().any(|(_, it)| it.name == "Pmax" && matches!(it.result, Quantity::Millionths(pmax) if pmax == (red.pmax * 1e6).round() as u64)));
             }
         }
     }

@@ -28,12 +28,12 @@ pub(crate) fn thresholds(sheet: &mut Sheet, port: &PortSettings, round_trip: Int
     let xoff = fixed(level.xoff);
     let (formula, source) = match xoff > xon_least + frame + frame {
         false => ("{XON_least} + {2 frames}", "two frames, so that one alone does not flap"),
-        true => ("{2 Kmax}[, where marks are above a BDP]", "senders hear of marks before PFC acts"),
+        true => ("{2 x HPCC's Kmax}[, above a BDP]", "senders hear of marks before PFC acts"),
     };
     sheet
         .counts([("BDP", port.rate.bytes_in(round_trip))])
         .term("2 frames", format!("2 x {}", thousands(frame.0)))
-        .term("2 Kmax", format!("2 x {}", thousands(xoff.0 / 2)))
+        .term("2 x HPCC's Kmax", format!("2 x {}", thousands(xoff.0 / 2)))
         .step(
             "XON_least",
             "{BDP}[ in cells:] x 96 / 89[, frames of 65 B being the worst]",

@@ -40,7 +40,7 @@ impl Built {
         let raw = Form { slot, key: Some(KEY), ..Form::default() };
         let gateway = read(request, 0, &raw)?;
         check_step(request, &gateway)?;
-        let levels = Levels::of(&gateway, request.scheme);
+        let levels = Levels::of(&gateway, request);
         let form = Form { levels: levels.as_ref(), ..raw };
         let gateway = |end| {
             let gateway = read(request, end, &form)?;

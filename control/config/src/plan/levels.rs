@@ -1,12 +1,12 @@
 //! The levels of the buffer that a plan chooses: thresholds for full throughput, marks below them, and the pools.
 
 use switch::program::FlowControl;
-use units::{BitRate, Bytes, Interval, Priority};
+use units::{Bytes, Interval, Priority};
 
-use super::scheme::Scheme;
+use super::marks::{self, Marks, Sparse};
+use super::request::Request;
 use crate::gateway::Gateway;
 use crate::round_trip::RoundTripSum;
-use crate::scenario::EcnDecl;
 use crate::thresholds::{highest_xoff, least_xon};
 
 /// The share of lossy frames in the shared pool: as much as arrives in this time at the rate of the port.
@@ -15,7 +15,7 @@ const LOSSY: Interval = Interval::from_micros(100);
 const LOSSY_FRAMES: u64 = 16;
 
 /// The levels of a gateway.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Levels {
     /// The shared pool.
     pub shared: Bytes,
@@ -26,26 +26,20 @@ pub(super) struct Levels {
 }
 
 /// The levels of a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PortLevels {
     /// XOFF and XON of its groups; `None` if the scheme determines them.
     pub thresholds: Option<(Bytes, Bytes)>,
-    /// Kmin and Kmax of its queue; `None` if it does not mark.
-    pub marks: Option<(Bytes, Bytes)>,
-}
-
-/// The lengths at which marking begins and at which all frames are marked at `rate`, by HPCC.
-fn guided_marks(rate: BitRate) -> (Bytes, Bytes) {
-    let ecn = EcnDecl::default();
-    (ecn.scaled(ecn.kmin(), rate), ecn.scaled(ecn.kmax(), rate))
+    /// The marks of its queue; `None` if it does not mark.
+    pub marks: Option<Marks>,
 }
 
 impl Levels {
-    /// The levels for a gateway with `scheme` that was built without any; `None` if a distance is unknown, which no plan leaves out.
-    pub fn of(gateway: &Gateway, scheme: Scheme) -> Option<Self> {
+    /// The levels for a gateway that was built without any; `None` if a distance is unknown, which no plan leaves out.
+    pub fn of(gateway: &Gateway, request: &Request) -> Option<Self> {
         let settings = gateway.program.settings();
         let mut shared = 0;
-        let mut xoffs = Vec::new();
+        let mut held = Vec::new();
         let mut ports = Vec::new();
         for (port, link) in settings.ports.iter().zip(&gateway.links) {
             let groups = || Priority::all().filter_map(|it| port.groups[it.index()].lossless());
@@ -54,24 +48,21 @@ impl Levels {
             let xoff = if is_own {
                 let gap = port.max_frame + port.max_frame;
                 let xon = least_xon(port.rate, RoundTripSum::new(port, link)?.total());
-                let (_, kmax) = guided_marks(port.rate);
+                let (_, kmax) = marks::usual(port.rate);
                 (xon + gap).max(kmax + kmax)
             } else {
                 highest_xoff(group, &settings.buffer)
             };
             shared += groups().map(|group| (xoff - group.reserved).0).sum::<u64>();
-            xoffs.push(xoff);
+            held.push((xoff, group.headroom));
             let thresholds = is_own.then(|| (xoff, xoff - port.max_frame - port.max_frame));
             ports.push((port, thresholds));
         }
-        let [(local, local_thresholds), (long, long_thresholds)] = ports[..] else { return None };
+        let [(_, local_thresholds), (long, long_thresholds)] = ports[..] else { return None };
+        let sparse = Sparse::of(gateway, request)?;
         // A queue marks before the port that feeds it pauses.
-        let marks = |rate, feeding: Bytes| {
-            let (kmin, kmax) = guided_marks(rate);
-            let kmin = kmin.min(Bytes(feeding.0 / 8));
-            (kmin, kmax.min(kmin + kmin + kmin + kmin))
-        };
-        let passes_on = scheme.planned().passes_on();
+        let marks = |feeding: usize| sparse.marks(held[feeding].0, held[feeding].1);
+        let passes_on = request.scheme.planned().passes_on();
         let lossy = Bytes(long.rate.bytes_in(LOSSY)).max(Bytes(LOSSY_FRAMES * long.max_frame.0));
         Some(Self {
             shared: Bytes(shared) + lossy,
@@ -80,12 +71,9 @@ impl Levels {
                 PortLevels {
                     thresholds: local_thresholds,
                     // LSCC keeps a queue here on purpose, and where pauses are passed on, the queue is bytes of the link.
-                    marks: (long.notifiers.lscc.is_none() && !passes_on).then(|| marks(local.rate, xoffs[1])),
+                    marks: (long.notifiers.lscc.is_none() && !passes_on).then(|| marks(1)),
                 },
-                PortLevels {
-                    thresholds: long_thresholds,
-                    marks: (!passes_on).then(|| marks(long.rate, xoffs[0])),
-                },
+                PortLevels { thresholds: long_thresholds, marks: (!passes_on).then(|| marks(0)) },
             ],
         })
     }

@@ -12,6 +12,7 @@ mod hosts;
 mod lacks;
 mod levels;
 pub(crate) mod longest;
+mod marks;
 mod parts;
 mod pauses;
 pub(crate) mod planned;

@@ -5,6 +5,7 @@ use units::{BitRate, Bytes, Cells, Distance, WireBytes};
 
 use super::built::{Built, distance};
 use super::longest::{fixed, group};
+use super::marks::Sparse;
 use super::step::{Part, Quantity, Sheet};
 use super::text::{LOCAL, LONG};
 use crate::flow_control::pfc;
@@ -165,37 +166,76 @@ fn marks(built: &Built) -> Vec<Part> {
     let queues = [(LOCAL, local, LONG, long), (LONG, long, LOCAL, local)];
     queues
         .into_iter()
-        .filter_map(|(name, port, feeder, feeding)| of_queue(name, port, feeder, feeding))
+        .filter_map(|(name, port, feeder, feeding)| of_queue(built, name, port, feeder, feeding))
         .collect()
 }
 
 /// Kmin, Kmax and Pmax; `None` if the lossless queues of the port do not mark.
-fn of_queue(name: &str, port: &PortSettings, feeder: &str, feeding: &PortSettings) -> Option<Part> {
+fn of_queue(
+    built: &Built,
+    name: &str,
+    port: &PortSettings,
+    feeder: &str,
+    feeding: &PortSettings,
+) -> Option<Part> {
     let is_lossless = |index: usize| port.groups[index].lossless().is_some();
     let mut queues = port.queues.iter().filter(|queue| is_lossless(queue.priority.index()));
     let Red { kmin, kmax, pmax, .. } = queues.find_map(|queue| queue.red)?;
-    let usual = EcnDecl::default();
-    let at_100g = |size: Bytes| format!("{} x {} / 100G", thousands(size.0), port.rate);
+    let sparse = Sparse::of(&built.gateways[0], &built.request)?;
+    let level = group(feeding);
+    let (xoff, headroom) = (format!("XOFF of {feeder}"), format!("headroom of {feeder}"));
     let mut sheet = Sheet::default();
     sheet
-        .term("400 kB at 100G", at_100g(usual.kmin()))
-        .term("1,600 kB at 100G", at_100g(usual.kmax()))
-        .term(format!("XOFF of {feeder}"), thousands(fixed(group(feeding).xoff).0))
-        .term("4 Kmin", format!("4 x {}", thousands(kmin.0)))
+        .term("400 kB at 100G", format!("{} x {} / 100G", thousands(EcnDecl::default().kmin().0), port.rate))
+        .term(xoff.as_str(), thousands(fixed(level.xoff).0))
+        .term(headroom.as_str(), thousands(level.headroom.0))
+        .term("R_AI", sparse.senders.additive_increase)
+        .term("rate of a sender", sparse.senders.rate.min(sparse.rate))
+        .term("its packets in T_i", format!("{:.1}", sparse.packets()))
+        .term("1,200 kB at 100G x RTT / 13us", thousands(sparse.stretched().0))
         .step(
             "Kmin",
-            &format!("min({{400 kB at 100G}}, {{XOFF of {feeder}}} / 8)"),
+            &format!("min({{400 kB at 100G}}, {{{xoff}}} / 8)"),
             kmin,
             "HPCC paper, 5.1; senders hear before PFC acts",
         )
-        .step("Kmax", "min({1,600 kB at 100G}, {4 Kmin})", kmax, "HPCC paper, 5.1")
+        .step(
+            "P_few",
+            "cbrt({R_AI} / {rate of a sender}) / {its packets in T_i}",
+            Quantity::Millionths((sparse.fixed_point() * 1e6) as u64),
+            "CoNEXT 2016: DCQCN's fixed point at that rate",
+        );
+    let pmax = Quantity::Millionths((pmax * 1e6).round() as u64);
+    line_of_marks(&mut sheet, &sparse, [&xoff, &headroom], (kmax, pmax));
+    Some(sheet.part(format!("Marks (ECN) of the queue of {name}, which {feeder} feeds")))
+}
+
+/// Kmax and Pmax.
+fn line_of_marks(
+    sheet: &mut Sheet,
+    sparse: &Sparse,
+    [xoff, headroom]: [&str; 2],
+    (kmax, pmax): (Bytes, Quantity),
+) {
+    let full = format!("{{{xoff}}} + {{{headroom}}}");
+    if sparse.is_long() {
+        sheet.step("Kmax", &full, kmax, "above Kmax all is marked").step(
+            "Pmax",
+            "P_few, as RTT > 5 T_i",
+            pmax,
+            "Azure paper, 7.3: sparse marks",
+        );
+        return;
+    }
+    let line = "{1,200 kB at 100G x RTT / 13us}";
+    sheet
+        .step("Kmax", &format!("min({full}, {{Kmin}} + {line})"), kmax, "HPCC paper, 5.1, for T = 13 us")
         .step(
             "Pmax",
-            "probability of a mark at Kmax",
-            Quantity::Percent((pmax * 100.0).round() as u64),
-            "HPCC paper, 5.1",
+            &format!("20 % x ({{Kmax}} - {{Kmin}}) / {line}[, at least P_few]"),
+            pmax,
+            "HPCC paper, 5.1: 20 %",
         );
-    Some(sheet.part(format!("Marks (ECN) of the queue of {name}, which {feeder} feeds")))
 }
 
 /// LSCC: Qref, the step, and the list of rates in flight; `None` without it.

@@ -18,15 +18,17 @@ pub enum Quantity {
     Rate(u64),
     /// A number of things.
     Count(u64),
-    /// Parts of a hundred.
-    Percent(u64),
+    /// Parts of a million, shown in percent.
+    Millionths(u64),
 }
 
 impl Quantity {
-    /// The number without its unit: bytes, nanoseconds, bits per second, things or parts of a hundred.
+    /// The number without its unit: bytes, nanoseconds, bits per second, things or parts of a million.
     pub fn number(self) -> u64 {
         match self {
-            Self::Bytes(number) | Self::Rate(number) | Self::Count(number) | Self::Percent(number) => number,
+            Self::Bytes(number) | Self::Rate(number) | Self::Count(number) | Self::Millionths(number) => {
+                number
+            }
             Self::Time(time) => time.0,
         }
     }
@@ -38,7 +40,7 @@ impl Quantity {
             Self::Time(_) => "ns",
             Self::Rate(_) => "bps",
             Self::Count(_) => "count",
-            Self::Percent(_) => "percent",
+            Self::Millionths(_) => "millionths",
         }
     }
 }
@@ -50,7 +52,7 @@ impl fmt::Display for Quantity {
             Self::Time(time) => time.fmt(f),
             Self::Rate(rate) => f.write_str(&rounded(rate)),
             Self::Count(count) => f.write_str(&thousands(count)),
-            Self::Percent(percent) => write!(f, "{percent} %"),
+            Self::Millionths(parts) => write!(f, "{} %", parts as f64 / 1e4),
         }
     }
 }

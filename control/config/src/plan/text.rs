@@ -5,8 +5,8 @@ use core::fmt::Write;
 use units::{Distance, Interval, Priority};
 
 use super::levels::{Levels, PortLevels};
+use super::marks::Marks;
 use super::request::Request;
-use crate::scenario::EcnDecl;
 
 /// The port to the data center.
 pub(super) const LOCAL: &str = "dc0";
@@ -119,11 +119,10 @@ fn common(out: &mut String, request: &Request, levels: Option<&PortLevels>) {
         let _ = write!(out, "xoff = \"{xoff}\"\nxon = \"{xon}\"\nheadroom = \"auto\"\n");
     }
     let _ = write!(out, "\n[[port.queue]]\npriorities = [{list}]\nweight = 50\n");
-    if let Some((kmin, kmax)) = levels.and_then(|levels| levels.marks) {
+    if let Some(Marks { kmin, kmax, pmax }) = levels.and_then(|levels| levels.marks) {
         let _ = writeln!(
             out,
-            "ecn = {{ kmin = \"{kmin}\", kmax = \"{kmax}\", pmax = {}, mark_at = \"dequeue\" }}",
-            EcnDecl::default().pmax().0
+            "ecn = {{ kmin = \"{kmin}\", kmax = \"{kmax}\", pmax = {pmax}, mark_at = \"dequeue\" }}"
         );
     }
 }

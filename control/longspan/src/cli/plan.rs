@@ -54,10 +54,10 @@ pub struct PlanArgs {
     /// Rate of a sender's link. Default: 25G
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = rate)]
     pub senders: Option<BitRate>,
-    /// R_AI of the senders' DCQCN, with --lscc. Default: 40M
+    /// R_AI of the senders' DCQCN, for marks and LSCC. Default: 40M
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = rate)]
     pub additive_increase: Option<BitRate>,
-    /// T_i of the senders' DCQCN: the time between two increases, with --lscc. Default: 55us
+    /// T_i of the senders' DCQCN: the time between two increases, for marks and LSCC. Default: 55us
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub rate_timer: Option<Interval>,
     /// File with LSCC's key, as the configurations name it, with --lscc; the plan neither reads nor writes it.
