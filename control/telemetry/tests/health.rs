@@ -230,11 +230,11 @@ fn a_device_that_kept_pauses_is_named_with_their_number_until_a_period_without_o
     let before = with(kept);
     let health = Health::of(&Period::since_start(&before), None);
     let [finding] = &health.classes[0].findings[..] else { panic!("{:?}", health.classes[0].findings) };
-    assert_eq!((&*finding.rule, health.verdict), ("pfc_not_passed", Verdict::Unhealthy));
+    assert_eq!((&*finding.rule, health.verdict), ("pfc_not_passed", HealthVerdict::Unhealthy));
     assert!(finding.found.contains("veth-dc kept 12 pauses of the peer to itself"), "{}", finding.found);
     let mut now = before.clone();
     (now.at_ns, now.uptime_ns) = (now.at_ns + 1_000_000_000, now.uptime_ns + 1_000_000_000);
-    assert_eq!(Health::of(&Period::between(&before, &now).unwrap(), None).verdict, Verdict::Healthy);
+    assert_eq!(Health::of(&Period::between(&before, &now).unwrap(), None).verdict, HealthVerdict::Healthy);
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn check_paths(
     let own = written.nodes.iter().filter_map(|(_, node)| node.host.as_ref());
     for decl in core::iter::once(&written.host).chain(own) {
         let all = topology.nodes.iter().zip(hosts).zip(paths);
-        let those = all.filter(|((_, (wish, _)), _)| wish.is_some_and(|wish| core::ptr::eq(wish, decl)));
+        let those = all.filter(|((_, (own, _)), _)| own.is_some_and(|own| core::ptr::eq(own, decl)));
         let farthest = those.max_by_key(|(_, path)| **path);
         let Some(((node, (_, Some(host))), path)) = farthest else { continue };
         let least = decl.least_round_trip(*path);

@@ -79,7 +79,7 @@ fn write_pauses(out: &mut String, pauses: &Pauses) {
     out.truncate(out.trim_end().len());
     out.push('\n');
     if !pauses.unlimited.is_empty() {
-        let _ = writeln!(out, "{:>NAME$}except for {}", "", without_limit(pauses.unlimited));
+        let _ = writeln!(out, "{:>NAME$}except {}", "", without_limit(pauses.unlimited));
         let source = "[Bifrost paper, IV-E, algorithm 3: grants go to the highest priority first]";
         let _ = writeln!(out, "{source:>WIDTH$}");
     }
