@@ -92,8 +92,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let resident = memory::introduce();
     let (ports, names) = (lines.len(), gateway.port_names().map(str::to_owned).collect::<Vec<_>>());
     let journal = Journal::new(names.clone(), inlets, gateway.runtime.control.events);
-    let patience = Duration::from_nanos(gateway.runtime.control.stall.0);
-    let crew = Crew::new(members, names, patience);
+    let crew = Crew::new(members, names, Duration::from_nanos(gateway.runtime.control.stall.0));
     let passage = sockets.telemetry.as_ref().map(DpdkTelemetry::pass);
     tracing::info!("{}", readiness(&gateway, &lines));
     notify::ready(&gateway.name);

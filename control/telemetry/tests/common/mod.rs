@@ -458,13 +458,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
     let dc0 = ObservedPort {
         port: DC0,
         device: device("veth-dc", true, PfcPassage { receive: Passage::Yes, transmit: Passage::Yes }),
-        hardware: HardwareReport {
-            missed: 5,
-            no_mbuf: 4,
-            receive_errors: 0,
-            transmit_errors: 0,
-            kept_pauses: 0,
-        },
+        hardware: HardwareReport { missed: 5, no_mbuf: 4, ..HardwareReport::default() },
         emulated: false,
         inspection: dc0,
     };
