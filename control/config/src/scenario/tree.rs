@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
+use super::topology;
+use super::traffic::TrafficDecl;
 use crate::keys::document::Document;
 use crate::place::Place;
 use crate::table::Table as _;
@@ -29,7 +31,8 @@ pub(super) enum Tree {
 static ALTERNATIVES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     let mut tables = Vec::new();
     Document::describe("", &mut tables);
-    super::describe(&mut tables);
+    topology::describe(&mut tables);
+    TrafficDecl::describe("traffic", &mut tables);
     let keys = tables.into_iter().flat_map(|(_, keys)| keys);
     let pairs = keys.flat_map(|key| key.instead_of.iter().map(|other| (key.name, *other)));
     pairs.flat_map(|(one, other)| [(one, other), (other, one)]).collect()
