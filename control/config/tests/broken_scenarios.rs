@@ -123,7 +123,7 @@ fn an_override_replaces_the_other_key_for_the_same_setting() {
     let refused = file.build(&["claim.one.paper=2".parse().unwrap()]).unwrap_err().to_string();
     assert_eq!(
         refused,
-        "--set claim.one.paper=2: claim.one.paper: does not apply with --set or [[variant]]; remove it"
+        "--set claim.one.paper=2: claim: does not apply with --set or [[variant]]; remove it"
     );
 }
 

@@ -60,7 +60,7 @@ table! {
         /// The notifications that the port sends to senders: `"cnp"`, or with `"int"` [direct INT](int.md#direct-int) to those whose packets collect telemetry (HPCC\*), which needs a rate that [telemetry](int.md#the-header) has a code for
         direct: At<DirectWord>, default(DirectWord::Cnp);
         /// A flow gets at most one direct INT in this time; zero makes one of each packet, as in the paper
-        int_interval: At<Interval>, within(UP_TO_LONGEST), default(Interval::from_micros(10));
+        int_interval: At<Interval>, within(UP_TO_LONGEST), only(direct, DirectWord::Int), default(Interval::from_micros(10));
         /// Wire bytes after which a flow is no longer young, or `"bdp"`, rounded up. Young flows get direct CNPs whether or not the far side marked them. Less than the BDP is an error. With `"none"` all flows stay young, which [measured best](lscc.md#departures-from-the-paper)
         long_flow: At<LongFlow>, default(LongFlow::None);
         /// The port passes on one CNP of the far side per flow in this time; `"none"` passes all. The paper has ten times `cnp_interval`

@@ -132,8 +132,8 @@ impl<'a> Overlay<'a> {
             let path: Vec<&str> = it.key.split('.').collect();
             if OF_FILE.contains(&path[0]) {
                 let with = "--set or [[variant]]".into();
-                problems
-                    .error(&Place { key: it.key.clone(), offset: *start }, ProblemKind::Meaningless { with });
+                let place = Place { key: path[0].into(), offset: *start };
+                problems.error(&place, ProblemKind::Meaningless { with });
                 continue;
             }
             if let Err((key, kind)) = put(&mut root, &path, String::new(), *start, value) {
