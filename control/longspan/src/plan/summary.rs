@@ -83,8 +83,9 @@ fn settings(port: &PortSettings) -> String {
         text += &format!("XON {} B, headroom {} B", thousands(group.xon.0), thousands(group.headroom.0));
     }
     if let Some(red) = port.queues.iter().find_map(|queue| queue.red) {
-        let (kmin, kmax, percent) = (thousands(red.kmin.0), thousands(red.kmax.0), red.pmax * 100.0);
-        text += &format!(", marks from {kmin} B to {percent} % at {kmax} B");
+        let (kmin, kmax) = (thousands(red.kmin.0), thousands(red.kmax.0));
+        let pmax = Quantity::Millionths((red.pmax * 1e6).round() as u64);
+        text += &format!(", marks from {kmin} B to {pmax} at {kmax} B");
     }
     text
 }
