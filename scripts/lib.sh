@@ -127,8 +127,11 @@ need_longspan() {
     [[ " $* " != *' --release '* ]] || profile=release
     need_rust
     [[ " $* " == *' --no-default-features '* ]] || need_dpdk
-    cargo build --locked --package longspan "$@"
-    longspan=$(realpath "$(target_directory)/$profile/longspan")
+    longspan=$(target_directory)/$profile/longspan
+    [ -x "$longspan" ] || echo 'Building Longspan: a few minutes the first time, and more on two cores.' >&2
+    # Cargo names hundreds of libraries.
+    cargo build --locked --quiet --package longspan "$@"
+    longspan=$(realpath "$longspan")
 }
 
 # The package of Debian's newest kernel, if the lists of packages name one.
