@@ -51,17 +51,33 @@ pub fn json(value: &impl Serialize) -> String {
     text.expect("the keys of all maps are strings, and no value fails to serialize") + "\n"
 }
 
-/// Prints a problem on standard error, if possible.
+/// Prints a problem on standard error, if possible. A line that names a place in a file begins with that, so that an
+/// editor jumps to it.
 pub fn complain(problem: &impl Display) {
     let mut out = io::stderr().lock();
     for line in harmless(&problem.to_string()).lines() {
-        let _ = writeln!(out, "longspan: {line}");
+        let _ = writeln!(out, "{}{line}", if begins_with_place(line) { "" } else { "longspan: " });
     }
+}
+
+/// Whether `line` begins with `file:line: ` or `file:line:column: `.
+fn begins_with_place(line: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let place = line.split(": ").next().filter(|it| it.len() < line.len()).unwrap_or_default();
+    place.split(':').nth(1).is_some() && place.split(':').skip(1).all(is_number) && !place.starts_with(':')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_names_a_place_in_a_file_begins_with_it() {
+        let places = ["gw.toml:3:7: port.rate: expected a rate", "a b/trace.csv:12: too few columns"];
+        assert_eq!(places.map(begins_with_place), [true; 2]);
+        let others = ["gw.toml: cannot be read", "1:2: 3", "dc0=a:b: no such port", ":3: x", "gw.toml:3:7"];
+        assert_eq!(others.map(begins_with_place), [false, true, false, false, false]);
+    }
 
     #[test]
     fn what_a_terminal_would_obey_is_not_printed() {

@@ -31,7 +31,7 @@ pub struct ReloadArgs {
 /// Show the state and counters of a running gateway
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  longspan show ports
+  longspan show
   longspan show pfc --port lh0
   longspan show queues --json | jq .ports
   longspan show runtime --interval 1s
@@ -41,7 +41,7 @@ Exit status: 0 success, 1 no gateway answered, or it was restarted within --inte
 With the view roce, 0 means healthy, 3 that something should be looked at, 4 unhealthy.")]
 pub struct ShowArgs {
     /// View to show
-    #[arg(value_parser = one_of(View::ALL, view))]
+    #[arg(value_parser = one_of(View::ALL, view), default_value = View::Ports.name())]
     pub view: View,
     /// Show only this port
     #[arg(long, value_name = "NAME")]

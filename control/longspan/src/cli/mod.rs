@@ -70,7 +70,7 @@ pub enum Command {
     Explain(ExplainArgs),
 }
 
-/// An error of clap in one line: its first paragraph, without "error:".
+/// An error of clap in one line: its first paragraph, without "error:", and the name that may have been meant.
 pub fn one_line(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::MissingSubcommand
         && let Some(ContextValue::Strings(commands)) = error.get(ContextKind::ValidSubcommand)
@@ -82,7 +82,9 @@ pub fn one_line(error: &clap::Error) -> String {
     let lines: Vec<_> = paragraph.lines().map(str::trim).collect();
     let line = lines.join(" ");
     let message = line.strip_prefix("error: ").unwrap_or(&line);
-    format!("{message} (try --help)")
+    let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    let tip = tips.map(|tip| format!("; {tip}")).next().unwrap_or_default();
+    format!("{message}{tip} (try --help)")
 }
 
 #[cfg(test)]
@@ -121,6 +123,22 @@ mod tests {
                 panic!("{example}: {}", one_line(&error));
             }
         }
+    }
+
+    #[test]
+    fn a_mistyped_command_view_or_option_gets_a_suggestion() {
+        let told = refused(&["longspan", "shwo"]);
+        assert_eq!(told, "unrecognized subcommand 'shwo'; a similar subcommand exists: 'show' (try --help)");
+        let told = refused(&["longspan", "show", "prots"]);
+        assert!(told.ends_with("; a similar value exists: 'ports' (try --help)"), "{told}");
+        let told = refused(&["longspan", "top", "--veiw", "ports"]);
+        assert!(told.contains("; a similar argument exists: '--view'"), "{told}");
+    }
+
+    #[test]
+    fn show_without_a_view_shows_the_ports() {
+        let shown = Cli::try_parse_from(["longspan", "show"]).unwrap();
+        assert!(matches!(shown.command, Command::Show(it) if it.view == telemetry::View::Ports));
     }
 
     #[test]
