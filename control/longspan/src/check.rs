@@ -10,6 +10,7 @@ use core::fmt::Write;
 use serde_json::{Value, json};
 use std::path::Path;
 use switch::program::{PortSettings, Watchdog};
+use units::human::nanos;
 use units::{BitRate, Interval, Priority, WireBytes};
 
 /// Checks files, and prints a line or the problems for each.
@@ -100,7 +101,9 @@ fn write_gateway(text: &mut String, gateway: &Gateway) {
     for (port, covered, most) in lateness(gateway) {
         let _ = writeln!(
             text,
-            "port {port}: covers a lateness of {covered}; at run time the shared pool can raise that to {most}"
+            "port {port}: covers a lateness of {}; at run time the shared pool can raise that to {}",
+            nanos(covered.0),
+            nanos(most.0)
         );
     }
     for load in gateway.cores() {
