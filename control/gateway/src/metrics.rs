@@ -10,8 +10,12 @@ use core::net::SocketAddr;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use telemetry::metrics::Format;
+use telemetry::{Period, Snapshot};
 
 use rustix::net::sockopt::set_tcp_user_timeout;
 
@@ -23,6 +27,8 @@ const LIMITS: Limits =
     Limits { at_once: 8, patience: Duration::from_secs(2), request_bytes: 8_192, answer: ANSWER };
 /// How long the kernel keeps unread data after the gateway closes the connection.
 const UNTAKEN_MILLIS: u32 = 2_000;
+/// Half of the longest time that a finding covers.
+const HALF_NS: u64 = 30_000_000_000;
 /// The content type of answers for people.
 const PLAIN: &str = "text/plain; charset=utf-8";
 
@@ -55,7 +61,8 @@ fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
 
 fn serve_at(listener: TcpListener, events: Sender<Event>, limits: Limits) -> io::Result<()> {
     let door = Door::new("metrics", limits.at_once);
-    let serve = move |caller: &Caller<TcpStream>| converse(caller, &events, limits);
+    let source = Source { events, history: Arc::default() };
+    let serve = move |caller: &Caller<TcpStream>| converse(caller, &source, limits);
     let listen = move || door.receive(listener.incoming(), serve, turn_away);
     thread::Builder::new().name("metrics".into()).spawn(listen).map(drop)
 }
@@ -73,11 +80,11 @@ fn turn_away(mut stream: &TcpStream) {
     }
 }
 
-fn converse(caller: &Caller<TcpStream>, events: &Sender<Event>, limits: Limits) -> io::Result<()> {
+fn converse(caller: &Caller<TcpStream>, source: &Source, limits: Limits) -> io::Result<()> {
     let stream = caller.stream();
     let head = read_to(b"\r\n\r\n", limits.request_bytes, &mut Until::new(stream, limits.patience));
     let answer = match head {
-        Ok(head) => caller.while_it_waits(|| respond(&head, events, limits.answer))?,
+        Ok(head) => caller.while_it_waits(|| respond(&head, source, limits.answer))?,
         Err(error) => match error.kind() {
             io::ErrorKind::FileTooLarge => Answer::plain(431, "the request is too long\n"),
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
@@ -128,11 +135,11 @@ impl Answer {
     }
 }
 
-/// The answer to a request with this head, of which only the first line matters. Waits for the gateway at
+/// The answer to a request with this head, of which only the first line and `Accept` matter. Waits for the gateway at
 /// most `patience`.
-fn respond(head: &[u8], events: &Sender<Event>, patience: Duration) -> Answer {
+fn respond(head: &[u8], source: &Source, patience: Duration) -> Answer {
     match asked_for(head) {
-        Some(("GET", "/metrics")) => scrape(events, patience),
+        Some(("GET", "/metrics")) => scrape(Format::accepted(&accepts(head)), source, patience),
         Some(("GET", _)) => Answer::plain(404, "metrics are at /metrics\n"),
         // A body in an answer to HEAD would be parsed as the next answer.
         Some(("HEAD", _)) => Answer::plain(405, ""),
@@ -150,14 +157,50 @@ fn asked_for(head: &[u8]) -> Option<(&str, &str)> {
     (version.starts_with("HTTP/1.") && words.next().is_none()).then_some((method, path))
 }
 
-fn scrape(events: &Sender<Event>, patience: Duration) -> Answer {
-    match snapshot(events, patience) {
-        Some(snapshot) => Answer {
+/// The value of the header `Accept`; empty without one.
+fn accepts(head: &[u8]) -> String {
+    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+    let mut lines = head.lines().filter_map(|line| line.strip_prefix("accept:"));
+    lines.next().unwrap_or_default().to_owned()
+}
+
+fn scrape(format: Format, source: &Source, patience: Duration) -> Answer {
+    match snapshot(&source.events, patience) {
+        Some(now) => Answer {
             status: 200,
-            content_type: telemetry::metrics::CONTENT_TYPE,
-            body: telemetry::metrics::encode(&snapshot),
+            content_type: format.content_type(),
+            body: source.history.lock().unwrap_or_else(PoisonError::into_inner).encode(*now, format),
         },
         None => Answer::plain(503, "the gateway did not answer in time\n"),
+    }
+}
+
+/// The gateway, and the snapshots of earlier scrapes.
+#[derive(Clone)]
+struct Source {
+    events: Sender<Event>,
+    history: Arc<Mutex<History>>,
+}
+
+/// What a finding compares the gateway with: its state up to a minute ago. Two servers that scrape in turn see every
+/// finding, because the snapshots are no older than half of that apart.
+#[derive(Default)]
+struct History {
+    older: Option<Snapshot>,
+    newer: Option<Snapshot>,
+}
+
+impl History {
+    /// The metrics at `now`, with the findings since the older snapshot, or those of this instant at the first scrape.
+    fn encode(&mut self, now: Snapshot, format: Format) -> String {
+        let newer = self.newer.get_or_insert_with(|| now.clone());
+        let before = self.older.get_or_insert_with(|| newer.clone());
+        let period = Period::between(before, &now).unwrap_or_else(|_| Period::since_start(&now));
+        let page = telemetry::metrics::encode(&period, format);
+        if now.at_ns.saturating_sub(newer.at_ns) >= HALF_NS {
+            self.older = self.newer.replace(now);
+        }
+        page
     }
 }
 
@@ -165,7 +208,6 @@ fn scrape(events: &Sender<Event>, patience: Duration) -> Answer {
 mod tests {
     use super::*;
     use rustix::net::sockopt::tcp_user_timeout;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::{Receiver, channel};
 

@@ -36,6 +36,11 @@ pub struct PriorityPeriod<'a> {
     elapsed_ns: u64,
 }
 
+/// The share of the rate of a link above which the link itself is the bottleneck.
+const FULL: f64 = 0.9;
+/// Bytes of a frame on the wire that its length leaves out: preamble, FCS, gap.
+const OVERHEAD: f64 = units::WireBytes::OVERHEAD as f64;
+
 /// Frames that were dropped for one reason at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dropped {
@@ -64,6 +69,11 @@ impl<'a> Period<'a> {
             return Err(Restarted);
         }
         Ok(Self { now, before: Some(before), elapsed_ns: now.at_ns.saturating_sub(before.at_ns) })
+    }
+
+    /// The snapshot at its end, and the one at its start unless it began with the gateway.
+    pub fn snapshots(&self) -> (&'a Snapshot, Option<&'a Snapshot>) {
+        (self.now, self.before)
     }
 
     /// Whether it began with the gateway.
@@ -97,6 +107,13 @@ impl<'a> Period<'a> {
         grown(worker, old, read)
     }
 
+    /// The turns of `worker`, if frames came or went in each.
+    pub fn turns_without_idle(&self, worker: &WorkerReport) -> Option<u64> {
+        let idle = self.of_worker(worker, |it| it.runtime.since_start.counts.idle_turns);
+        let busy = self.of_worker(worker, |it| it.runtime.since_start.counts.busy_turns);
+        (busy > 0 && idle == 0).then_some(busy)
+    }
+
     /// The share of time for which `worker` was busy, 0 to 1; `None` if it keeps no profile.
     pub fn load(&self, worker: &WorkerReport) -> Option<f64> {
         let busy = self.of_worker(worker, |it| it.runtime.since_start.counts.busy_ns);
@@ -126,6 +143,14 @@ impl<'a> PortPeriod<'a> {
     /// How much it grew by second.
     pub fn per_second(&self, read: impl Fn(&WirePortReport) -> u64) -> f64 {
         by_second(self.count(read), self.elapsed_ns)
+    }
+
+    /// Whether it sent nearly as much as its link carries, with the overhead of frames on the wire.
+    pub fn is_full(&self) -> bool {
+        let (bytes, frames) =
+            (|it: &WirePortReport| it.port.out.bytes.0, |it: &WirePortReport| it.port.out.frames);
+        let sent = (self.per_second(bytes) + self.per_second(frames) * OVERHEAD) * 8.0;
+        sent > self.now.port.rate_bits_per_second as f64 * FULL
     }
 
     /// How much the sum of the counters at `paths` of the list of figures `list` grew. Zero where it does not run.

@@ -171,9 +171,9 @@ fn drops_of_a_device_that_sends_no_pauses_are_its_own_and_not_those_of_the_peer(
         let drops = effects.into_iter().find(|it| it.kind == "drops").unwrap();
         drops.causes.first().map(|it| it.kind.to_string())
     };
-    assert_eq!(named(&snapshot), None);
+    assert_eq!(named(&snapshot).as_deref(), Some("headroom_short"));
     snapshot.ports[0].device.pfc.receive = telemetry::Passage::No;
-    assert_eq!(named(&snapshot), None, "pauses of the peer keep no frame out");
+    assert_eq!(named(&snapshot).as_deref(), Some("headroom_short"), "pauses of the peer keep no frame out");
     snapshot.ports[0].device.pfc.transmit = telemetry::Passage::No;
     assert_eq!(named(&snapshot).as_deref(), Some("pfc_not_passed"));
 }
@@ -258,6 +258,7 @@ fn a_link_that_is_down_is_told_even_where_nothing_waits_for_it() {
     let mut snapshot = snapshot_at_rest();
     snapshot.ports[1].device.link_up = false;
     let page = page(&snapshot, "lh0");
-    assert!(page.starts_with("The link of lh0 is down; no frame waits for it.\n\nlh0, over "), "{page}");
+    assert!(page.starts_with("link_down (unhealthy), lh0 priority 3\n"), "{page}");
+    assert!(page.contains("\nThe link of lh0 is down; no frame waits for it.\n\nlh0, over "), "{page}");
     assert!(page.contains("\n  its link is down\n"), "{page}");
 }

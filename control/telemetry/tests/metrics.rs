@@ -7,8 +7,8 @@ mod common;
 use common::{assert_golden, snapshot, snapshot_of_bridge, snapshot_of_neighbours, snapshots};
 use std::collections::{BTreeMap, BTreeSet};
 use switch::DropReason;
-use telemetry::Snapshot;
-use telemetry::metrics;
+use telemetry::metrics::{self, Format};
+use telemetry::{Period, Snapshot};
 
 /// One line with a value.
 struct Sample<'a> {
@@ -41,18 +41,23 @@ fn is_name(text: &str) -> bool {
         && text.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
+/// The metrics since the start.
+fn page_of(snapshot: &Snapshot) -> String {
+    metrics::encode(&Period::since_start(snapshot), Format::OpenMetrics)
+}
+
 fn samples(page: &str) -> Vec<Sample<'_>> {
     page.lines().filter(|line| !line.starts_with('#')).map(Sample::parse).collect()
 }
 
 #[test]
 fn the_metrics_of_a_busy_gateway_are_the_golden_ones() {
-    assert_golden("metrics.txt", &metrics::encode(&snapshot()));
+    assert_golden("metrics.txt", &page_of(&snapshot()));
 }
 
 #[test]
 fn every_sample_follows_the_description_of_its_family_and_has_its_suffix() {
-    let page = metrics::encode(&snapshot());
+    let page = page_of(&snapshot());
     assert!(page.ends_with("# EOF\n"));
     let (mut family, mut kind, mut unit) = ("", "", "");
     let mut families = BTreeSet::new();
@@ -95,7 +100,7 @@ fn every_sample_follows_the_description_of_its_family_and_has_its_suffix() {
 
 #[test]
 fn no_series_is_there_twice() {
-    let page = metrics::encode(&snapshot());
+    let page = page_of(&snapshot());
     let mut seen = BTreeSet::new();
     for line in page.lines().filter(|line| !line.starts_with('#')) {
         assert!(seen.insert(line.rsplit_once(' ').unwrap().0), "{line}");
@@ -104,7 +109,7 @@ fn no_series_is_there_twice() {
 
 #[test]
 fn buckets_rise_and_the_last_one_is_the_count() {
-    let page = metrics::encode(&snapshot());
+    let page = page_of(&snapshot());
     let samples = samples(&page);
     let mut last: BTreeMap<String, f64> = BTreeMap::new();
     let series = |sample: &Sample<'_>, suffix| {
@@ -134,7 +139,7 @@ fn buckets_rise_and_the_last_one_is_the_count() {
 
 #[test]
 fn a_bridge_counts_what_the_stations_of_each_port_changed_and_a_patch_has_no_such_series() {
-    let page = metrics::encode(&snapshot_of_bridge());
+    let page = page_of(&snapshot_of_bridge());
     for (series, dc0, lh0) in
         [("moved_addresses", 999, 1_000), ("displaced_addresses", 1, 0), ("refused_changes", 0, 5)]
     {
@@ -143,13 +148,13 @@ fn a_bridge_counts_what_the_stations_of_each_port_changed_and_a_patch_has_no_suc
             assert!(page.contains(&line), "{line}{page}");
         }
     }
-    assert!(!metrics::encode(&snapshot()).contains("longspan_bridge"));
+    assert!(!page_of(&snapshot()).contains("longspan_bridge"));
 }
 
 #[test]
 fn a_priority_of_the_file_is_0_until_a_neighbour_turns_its_pfc_off_and_then_1() {
     let of = |snapshot: &Snapshot| -> Vec<String> {
-        let page = metrics::encode(snapshot);
+        let page = page_of(snapshot);
         page.lines().filter(|it| it.starts_with("longspan_lldp_pfc_turned_off{")).map(str::to_owned).collect()
     };
     let series = |priority, value| {
@@ -165,7 +170,7 @@ fn a_priority_of_the_file_is_0_until_a_neighbour_turns_its_pfc_off_and_then_1() 
 
 #[test]
 fn every_drop_reason_is_there_for_every_port_before_anything_is_dropped_for_it() {
-    let page = metrics::encode(&snapshot());
+    let page = page_of(&snapshot());
     let samples = samples(&page);
     for port in ["dc0", "lh0"] {
         for reason in DropReason::ALL.map(DropReason::name) {
@@ -185,7 +190,7 @@ fn every_drop_reason_is_there_for_every_port_before_anything_is_dropped_for_it()
 #[test]
 fn pause_time_is_that_of_the_report() {
     let snapshot = snapshot();
-    let page = metrics::encode(&snapshot);
+    let page = page_of(&snapshot);
     let pauses = samples(&page).into_iter().filter(|sample| {
         sample.name == "longspan_pfc_pause_seconds_total" && sample.label("priority") == "3"
     });
@@ -203,8 +208,24 @@ fn pause_time_is_that_of_the_report() {
 
 #[test]
 fn gateways_with_every_scheme_and_a_bridge_have_every_metric() {
-    let page: String = snapshots().iter().map(metrics::encode).collect();
+    let page: String = snapshots().iter().map(page_of).collect();
     for metric in metrics::all() {
         assert!(page.contains(&format!("# HELP {} ", metric.family())), "{}", metric.family());
     }
+}
+
+#[test]
+fn a_client_that_does_not_ask_for_openmetrics_gets_the_text_format_of_prometheus() {
+    assert_eq!(
+        Format::accepted("application/openmetrics-text;version=1.0.0,text/plain;q=0.5"),
+        Format::OpenMetrics
+    );
+    assert_eq!([Format::accepted("*/*"), Format::accepted("")], [Format::Prometheus; 2]);
+    let snapshot = snapshot();
+    let page = metrics::encode(&Period::since_start(&snapshot), Format::Prometheus);
+    // scripts/check-dashboard has promtool check it.
+    assert_golden("metrics.prom", &page);
+    assert_eq!(samples(&page).len(), samples(&page_of(&snapshot)).len());
+    assert!(page.contains("# TYPE longspan_reloads_total counter\nlongspan_reloads_total{"), "{page}");
+    assert!(page.contains("# TYPE longspan_gateway_info gauge\nlongspan_gateway_info{"), "{page}");
 }

@@ -14,8 +14,8 @@ use switch::{Consumed, DropReason, PauseCause};
 use syn::{Attribute, Expr, Fields, GenericArgument, Item, Lit, PathArguments, Type};
 use telemetry::events::KINDS;
 use telemetry::health::RULES;
-use telemetry::metrics::{self, Metric};
-use telemetry::{Snapshot, View, render};
+use telemetry::metrics::{self, Format, Metric};
+use telemetry::{Period, Snapshot, View, render};
 
 const PAGES: [&str; 6] = ["report.md", "show.md", "metrics.md", "series.md", "drops.md", "events.md"];
 
@@ -251,7 +251,8 @@ fn metrics_table() -> String {
     /// Labels whose values the page explains, or that have any.
     const OPEN: [&str; 8] = ["port", "priority", "core", "device", "driver", "name", "version", "direction"];
     const MANY: usize = 10;
-    let page: String = snapshots().iter().map(metrics::encode).collect();
+    let page: String =
+        snapshots().iter().map(|it| metrics::encode(&Period::since_start(it), Format::OpenMetrics)).collect();
     let row = |metric: Metric| {
         let said = |what: &str| page.split(&format!("# {what} {} ", metric.family())).nth(1)?.lines().next();
         let [help, kind] = ["HELP", "TYPE"].map(|what| said(what).unwrap());

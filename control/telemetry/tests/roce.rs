@@ -56,7 +56,7 @@ fn a_page_fits_on_a_terminal_of_80_columns() {
     let page = render(&Health::of(&Period::since_start(&snapshot), None));
     let widest = page.lines().max_by_key(|line| line.chars().count()).unwrap();
     assert!(widest.chars().count() <= 80, "{widest}");
-    assert!(page.contains("late_worker (watch), lh0 priority 3\n"), "{page}");
+    assert!(page.contains("link_down (unhealthy), lh0 priority 3\n"), "{page}");
 }
 
 #[test]
@@ -73,7 +73,9 @@ fn a_peer_that_ignores_pauses_is_found_long_after_by_what_the_headroom_refused()
     assert!(!rules(&refused(524_288)).contains(&"peer_ignores_pauses".into()));
     let mut snapshot = refused(524_289);
     assert!(rules(&snapshot).contains(&"peer_ignores_pauses".into()));
+    // 90 us at 10 Gb/s are 112,500 bytes.
     snapshot.workers[0].late_turns = 1;
+    assert_eq!(rules(&snapshot)[0], "late_worker");
     assert!(
         !rules(&snapshot).contains(&"peer_ignores_pauses".into()),
         "the worker may have paused it too late"

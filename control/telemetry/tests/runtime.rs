@@ -6,7 +6,8 @@ mod common;
 
 use common::{PROFILE, assert_golden, snapshot};
 use proptest::prelude::*;
-use telemetry::{ProfileReport, Restarted, RuntimeReport, Snapshot, View, metrics, render};
+use telemetry::metrics::{self, Format};
+use telemetry::{Period, ProfileReport, Restarted, RuntimeReport, Snapshot, View, render};
 use units::Interval;
 use worker::{Profile, ProfileStage};
 
@@ -95,7 +96,7 @@ fn a_page_of_one_port_has_the_worker_of_that_port() {
 
 #[test]
 fn the_metrics_of_a_worker_add_up_to_the_time_since_its_first_turn() {
-    let page = metrics::encode(&snapshot());
+    let page = metrics::encode(&Period::since_start(&snapshot()), Format::OpenMetrics);
     let sum = |name: &str| -> f64 {
         let start = format!("longspan_worker_{name}_seconds_total{{core=\"2\",");
         let lines = page.lines().filter(|line| line.starts_with(&start));

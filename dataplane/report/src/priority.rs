@@ -20,6 +20,9 @@ pub struct PriorityReport {
     pub egress: QueueReport,
     /// PFC and PAUSE frames that were received for it.
     pub pauses_received: PausesReceivedReport,
+    /// RoCEv2 frames that found no room in it while it was lossy, on the way in or at its queue: they may bear the wrong DSCP.
+    #[serde(default)]
+    pub dropped_roce: u64,
 }
 
 /// A priority group.
@@ -136,6 +139,7 @@ impl PriorityReport {
                     .then_some(WatchdogQueueReport { counters: queue.watchdog, stormed: queue.stormed }),
             },
             pauses_received: PausesReceivedReport { frames: queue.pauses, paused_ns: queue.paused_for.0 },
+            dropped_roce: look.ingress.dropped_roce[priority.index()],
         }
     }
 }

@@ -4,7 +4,7 @@ use super::fit::{self, Field};
 use super::grid::{Grid, Tone};
 use super::model::Model;
 use super::theme::Theme;
-use super::views::DashboardView;
+use super::views::{self, DashboardView};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use telemetry::{PortPeriod, PriorityPeriod};
@@ -13,7 +13,7 @@ use units::human::{bytes, speed};
 /// The columns of the line of a priority that bars do not take.
 const BESIDE_BARS: usize = 63;
 /// The columns of a bar at most and at least.
-const BAR: (usize, usize) = (10, 4);
+const BAR: (usize, usize) = (60, 4);
 
 /// The lines about the selected row; `None` in views that have none.
 pub fn lines(model: &Model, grid: &Grid, width: usize, theme: Theme) -> Option<Vec<Line<'static>>> {
@@ -77,7 +77,7 @@ fn class_line(class: PriorityPeriod<'_>, width: usize, theme: Theme) -> Line<'st
         Some(xoff) => format!("XOFF {} {:>8}", bar(below, xoff), bytes(xoff)),
         None => format!("holds {:>8}", bytes(below)),
     };
-    let tone = if headroom > 0 { Tone::Warn } else { Tone::Plain };
+    let tone = views::headroom_tone(&class);
     let used = format!("headroom {} {:>8}", bar(headroom, size), bytes(size));
     let fields = vec![
         Field::new(0, format!(" priority {}", class.now.priority), Style::new()),

@@ -62,16 +62,20 @@ fn title(period: &Period<'_>, model: &Model, width: usize, theme: Theme) -> Line
 
 fn buffer_line(period: &Period<'_>, width: usize, theme: Theme) -> Line<'static> {
     let (pools, memory) = (period.now.pools, period.now.memory);
-    let verdict = Health::of(period, None).verdict;
+    let Health { verdict, cause, .. } = Health::of(period, None);
+    let cause = cause.map(|it| Field::new(1, it.finding.rule, theme.tone(tone(verdict))));
     let held = |held: u64, size: u64| format!("{} of {}", bytes(held), bytes(size));
     let (shared, headroom) = (pools.shared, pools.headroom);
     let plain = Style::new();
-    let fields = vec![
+    let mut fields = vec![
         Field::new(0, verdict.name(), theme.tone(tone(verdict))),
-        Field::new(2, format!("shared {}", held(shared.held_bytes, shared.size_bytes)), plain),
-        Field::new(1, format!("headroom {}", held(headroom.held_bytes, headroom.size_bytes)), plain),
-        Field::new(3, format!("buffers {}", share(memory.mbufs_in_use, memory.mbufs)), plain),
+        Field::new(3, format!("shared {}", held(shared.held_bytes, shared.size_bytes)), plain),
+        Field::new(2, format!("headroom {}", held(headroom.held_bytes, headroom.size_bytes)), plain),
+        Field::new(4, format!("buffers {}", share(memory.mbufs_in_use, memory.mbufs)), plain),
     ];
+    if let Some(cause) = cause {
+        fields.insert(1, cause);
+    }
     fit::fields(fields, width, theme)
 }
 

@@ -107,6 +107,9 @@ fn write_grid(area: Rect, hint: Rect, buffer: &mut Buffer, grid: &Grid, model: &
         return Paragraph::new(lines.into_iter().map(Line::raw).collect::<Vec<_>>()).render(area, buffer);
     }
     let widths = widths(grid, model, area.width);
+    let gaps = widths.len().saturating_sub(1).max(1) as u16;
+    let left = area.width.saturating_sub(1 + widths.iter().sum::<u16>());
+    let spacing = (left / gaps).clamp(SPACING, SPACING_MAX);
     let hidden = grid.headings.len() - widths.len();
     if hidden > 0 {
         let text = format!("+{}", count_of(hidden as u64, "column"));
@@ -131,15 +134,16 @@ fn write_grid(area: Rect, hint: Rect, buffer: &mut Buffer, grid: &Grid, model: &
     let constraints = widths.iter().map(|width| Constraint::Length(*width));
     let table = Table::new(grid.rows.iter().map(cells), constraints)
         .header(header)
-        .column_spacing(SPACING)
+        .column_spacing(spacing)
         .row_highlight_style(theme.selected())
         .highlight_symbol(">");
     let selected = model.selected.min(grid.rows.len() - 1);
     StatefulWidget::render(table, area, buffer, &mut TableState::new().with_selected(selected));
 }
 
-/// The columns between two columns.
+/// The columns between two columns, and where the screen is wide.
 const SPACING: u16 = 2;
+const SPACING_MAX: u16 = 10;
 
 /// The widths of the columns that fit into `width`. The last one that does not fit entirely has the rest if it is text.
 fn widths(grid: &Grid, model: &Model, width: u16) -> Vec<u16> {

@@ -6,6 +6,7 @@
 mod common;
 
 mod ending;
+mod faults;
 mod room;
 
 use super::grid::Tone;

@@ -2,7 +2,7 @@
 
 use super::grid::{Cell, Columns, Grid, Tone};
 use telemetry::explain::{CNPS, CNPS_MISSING};
-use telemetry::health::{ClassHealth, Finding, Health, HealthVerdict};
+use telemetry::health::{Finding, Health, HealthVerdict};
 use telemetry::{Period, PortPeriod, PriorityPeriod, WorkerReport};
 
 units::named! {
@@ -141,11 +141,20 @@ fn queues<'a>(ports: impl Iterator<Item = PortPeriod<'a>>) -> Grid {
     Grid::of(otherwise, columns, classes(ports), |(port, _)| Some(port.name()))
 }
 
-/// Headroom in use; worth a look above zero, and bad near its size.
 fn headroom(class: &PriorityPeriod<'_>) -> Cell {
+    Cell::bytes(class.levels.headroom_bytes).toned(headroom_tone(class))
+}
+
+/// Headroom in use is worth a look; it is bad near its size, or while it refuses frames.
+pub fn headroom_tone(class: &PriorityPeriod<'_>) -> Tone {
     let (used, size) =
         (class.levels.headroom_bytes, class.now.ingress.limits.map_or(0, |limits| limits.headroom_bytes));
-    Cell::bytes(used).toned(if used > size / 4 * 3 { Tone::Bad } else { Tone::Warn })
+    let refuses = class.drops().iter().any(|it| it.reason == "headroom_exceeded");
+    match used {
+        _ if refuses || used > size / 4 * 3 && used > 0 => Tone::Bad,
+        0 => Tone::Plain,
+        _ => Tone::Warn,
+    }
 }
 
 fn pauses<'a>(ports: impl Iterator<Item = PortPeriod<'a>>) -> Grid {
@@ -304,7 +313,7 @@ fn cores(period: &Period<'_>, only: Option<&str>) -> Grid {
     })
 }
 
-/// A row of the health view: a finding, or a class without one.
+/// A row of the health view: a finding at a class, or a class without one.
 struct Judged {
     port: Option<String>,
     priority: Option<u8>,
@@ -319,7 +328,7 @@ fn health(period: &Period<'_>, only: Option<&str>) -> Grid {
         ("verdict", |it| Cell::word(it.verdict.name(), tone(it.verdict))),
         ("finding", |it| Cell::text(it.finding.as_ref().map_or("nothing is wrong", |it| it.found.as_str()))),
     ];
-    let rows = judged(Health::of(period, only), only);
+    let rows = judged(&Health::of(period, only), only);
     let note = |row: &Judged| match &row.finding {
         Some(it) => vec![it.rule.to_string(), it.found.clone(), format!("Next: {}", it.next)],
         None => Vec::new(),
@@ -331,26 +340,28 @@ fn health(period: &Period<'_>, only: Option<&str>) -> Grid {
     grid
 }
 
-/// The findings about the gateway, or about the port `only`, and then those of each class.
-fn judged(health: Health, only: Option<&str>) -> Vec<Judged> {
-    let whole = health.findings.into_iter().map(|finding| Judged {
-        port: only.map(str::to_owned),
-        priority: None,
-        verdict: finding.verdict,
-        finding: Some(finding),
+/// The findings, the cause first, and then the classes without any.
+fn judged(health: &Health, only: Option<&str>) -> Vec<Judged> {
+    let found = health.ranked().into_iter().flat_map(|(finding, classes)| {
+        let places = match classes.as_slice() {
+            [] => vec![(only.map(str::to_owned), None)],
+            classes => classes.iter().map(|it| (Some(it.port.clone()), Some(it.priority))).collect(),
+        };
+        let row = |(port, priority)| Judged {
+            port,
+            priority,
+            verdict: finding.verdict,
+            finding: Some(finding.clone()),
+        };
+        places.into_iter().map(row).collect::<Vec<_>>()
     });
-    whole.chain(health.classes.into_iter().flat_map(of_class)).collect()
-}
-
-fn of_class(class: ClassHealth) -> Vec<Judged> {
-    let row = |finding: Option<Finding>| Judged {
-        port: Some(class.port.clone()),
-        priority: Some(class.priority),
-        verdict: finding.as_ref().map_or(class.verdict, |it| it.verdict),
-        finding,
-    };
-    let none = class.findings.is_empty().then_some(None);
-    class.findings.into_iter().map(Some).chain(none).map(row).collect()
+    let well = health.classes.iter().filter(|it| it.findings.is_empty()).map(|it| Judged {
+        port: Some(it.port.clone()),
+        priority: Some(it.priority),
+        verdict: it.verdict,
+        finding: None,
+    });
+    found.chain(well).collect()
 }
 
 /// The tone of a verdict.

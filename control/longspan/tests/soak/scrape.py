@@ -29,7 +29,7 @@ def stop(*_):
 
 def scrape():
     with socket.create_connection(ADDRESS, PATIENCE) as connection:
-        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: it\r\n\r\n")
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: it\r\nAccept: application/openmetrics-text\r\n\r\n")
         return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
 
 

@@ -2,24 +2,27 @@
 
 use super::effect::{Effect, effect};
 use super::worker;
-use crate::health::{Class, RULES};
+use crate::health::{Class, OF_LATE_WORKERS, RULES};
 use crate::period::{Dropped, Period, PortPeriod, PriorityPeriod};
 use crate::snapshot::Passage;
 use units::human::{bytes, count_of};
 
-/// Rules of `show roce` that name the cause of drops, by the reasons that they explain, the surest first.
+/// Rules of `show roce` that name the cause of drops, by the reasons that they explain.
 const CAUSES: [(&[&str], &[&str]); 4] = [
     (
         &["headroom_exceeded", "headroom_pool_full"],
-        &["pfc_not_passed", "peer_ignores_pauses", "pause_frames_lost", "link_delay_refused"],
+        &[
+            "pfc_not_passed",
+            "link_delay_refused",
+            "peer_ignores_pauses",
+            "pause_frames_lost",
+            "headroom_short",
+        ],
     ),
     (&["pfc_watchdog"], &["pause_storm"]),
     (&["memory_low", "no_buffer"], &["buffers_low"]),
     (&["oversize"], &["short_mtu"]),
 ];
-/// The reasons for which frames are dropped if a worker is behind.
-const LATE: [&str; 4] = ["headroom_exceeded", "headroom_pool_full", "handoff_full", "receive_ring"];
-
 /// The drops, reason by reason, with the state that each depends on.
 pub fn drops(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Vec<Effect> {
     let of_reason = |dropped: Dropped| {
@@ -57,15 +60,15 @@ fn causes(
     let names = CAUSES.iter().find(|(reasons, _)| reasons.contains(&reason)).map_or(&[][..], |it| it.1);
     let class = Class { gateway: *period, port, priority };
     let pauses_leave = port.now.device.pfc.transmit != Passage::No;
-    let bears = |name: &&&str| **name != "pfc_not_passed" || !pauses_leave;
-    let rules = names.iter().filter(bears).filter_map(|name| RULES.iter().find(|it| it.name == *name));
+    let bears = |name: &str| name != "pfc_not_passed" || !pauses_leave;
+    let rules = RULES.iter().filter(|it| names.contains(&it.name) && bears(it.name));
     let mut causes: Vec<_> = rules
         .filter_map(|rule| {
             let text = format!("{} ({})", phrase(&rule.judge(&class)?.found), rule.name);
             Some(effect(rule.name, port, Some(priority.now.priority), text, Vec::new()))
         })
         .collect();
-    if LATE.contains(&reason) {
+    if OF_LATE_WORKERS.contains(&reason) {
         causes.extend(worker::late(period, port));
     }
     causes

@@ -1,5 +1,6 @@
 //! Effects at a port, and their causes.
 
+use crate::health::Cause;
 use crate::period::PortPeriod;
 use report::Name;
 use serde::Serialize;
@@ -11,6 +12,8 @@ pub struct Explanation {
     pub port: String,
     /// The time that it covers.
     pub over_ns: u64,
+    /// The finding of `show roce` that comes first, about the port and those for which its frames wait; `None` without any.
+    pub cause: Option<Cause>,
     /// The chains in a sentence each, from what happens here to its end on this gateway.
     pub because: Vec<String>,
     /// The effects, priority by priority, with their causes.

@@ -17,7 +17,7 @@ pub use effect::{Effect, Explanation};
 pub use page::render;
 pub use terms::{CNPS, CNPS_MISSING};
 
-use crate::health::kept_pauses;
+use crate::health::{self, kept_pauses};
 use crate::period::{Period, PortPeriod, PriorityPeriod};
 use crate::show::NoSuchPort;
 use crate::snapshot::{Snapshot, WaitingReport};
@@ -44,7 +44,8 @@ pub fn explain(period: &Period<'_>, name: &str) -> Result<Explanation, NoSuchPor
     effects.extend(neighbour::differs(port));
     let is_told = effects.iter().any(|it| it.kind == "drops" && it.has_cause("late_worker"));
     effects.extend(worker::late(period, port).filter(|_| !is_told));
-    Ok(Explanation { port: name.into(), over_ns: period.elapsed_ns, because, effects })
+    let cause = health::cause(period, name);
+    Ok(Explanation { port: name.into(), over_ns: period.elapsed_ns, cause, because, effects })
 }
 
 /// The part of an explanation that is found port by port and priority by priority.

@@ -1,11 +1,16 @@
 //! `explain`, for people.
 
 use super::effect::{Effect, Explanation};
+use crate::health::write_cause;
 use units::human::duration;
 
-/// The page: the chains in a sentence each, then what happens with its causes, each level indented.
+/// The page: the cause, the chains in a sentence each, then what happens with its causes, each level indented.
 pub fn render(explanation: &Explanation) -> String {
     let mut page = String::new();
+    if let Some(cause) = &explanation.cause {
+        write_cause(&mut page, cause);
+        page.push('\n');
+    }
     for sentence in &explanation.because {
         page.push_str(sentence);
         page.push('\n');
@@ -17,7 +22,7 @@ pub fn render(explanation: &Explanation) -> String {
             duration(explanation.over_ns)
         ));
     } else {
-        if !page.is_empty() {
+        if !explanation.because.is_empty() {
             page.push('\n');
         }
         page.push_str(&format!("{}, over {}:\n", explanation.port, duration(explanation.over_ns)));

@@ -5,9 +5,6 @@ use super::{terms, worker};
 use crate::period::{Period, PortPeriod, PriorityPeriod};
 use units::human::{bytes, count_of, duration, rate, speed, thousands};
 
-/// The share of the rate of a link above which the link itself is the bottleneck.
-const LINE_RATE: f64 = 0.9;
-
 /// Why frames wait in a queue of the port that is to be explained, if any do, or its peer pauses it.
 pub fn holding(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> Option<Effect> {
     let (queued, paused) = (priority.now.egress.queued, priority.count(|it| it.pauses_received.paused_ns));
@@ -37,7 +34,7 @@ pub fn causes(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPerio
     }
     cause("sends", sends(period, port, priority));
     // A worker holds nothing back that its link could not have sent.
-    let place = causes.len() - usize::from(!is_at_line_rate(port));
+    let place = causes.len() - usize::from(!port.is_full());
     causes.splice(place..place, worker::late(period, port));
     causes
 }
@@ -58,15 +55,10 @@ pub fn paused_by_peer(priority: PriorityPeriod<'_>) -> Option<String> {
 fn sends(period: &Period<'_>, port: PortPeriod<'_>, priority: PriorityPeriod<'_>) -> String {
     let own = bits_per_second(priority.per_second(|it| it.egress.transmitted.bytes.0));
     let all = bits_per_second(port.per_second(|it| it.port.out.bytes.0));
-    let full = if is_at_line_rate(port) { ", the rate of its link" } else { "" };
+    let full = if port.is_full() { ", the rate of its link" } else { "" };
     let is_past = period.is_since_start() || !port.now.device.link_up;
     let (verb, average) = if is_past { ("sent", " on average") } else { ("sends", "") };
     format!("{verb} {own}{average}, the port {all} of {}{full}", rate(port.now.port.rate_bits_per_second))
-}
-
-fn is_at_line_rate(port: PortPeriod<'_>) -> bool {
-    let all = port.per_second(|it| it.port.out.bytes.0) * 8.0;
-    all > port.now.port.rate_bits_per_second as f64 * LINE_RATE
 }
 
 fn bits_per_second(bytes_per_second: f64) -> String {

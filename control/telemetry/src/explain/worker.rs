@@ -8,10 +8,8 @@ use units::human::{count_of, nanos};
 pub fn late(period: &Period<'_>, port: PortPeriod<'_>) -> Option<Effect> {
     let worker = period.worker_of(port.name())?;
     let late = period.of_worker(worker, |it| it.late_turns);
-    let idle = period.of_worker(worker, |it| it.runtime.since_start.counts.idle_turns);
-    let busy = period.of_worker(worker, |it| it.runtime.since_start.counts.busy_turns);
-    let is_full = busy > 0 && idle == 0;
-    if late == 0 && !is_full {
+    let without_idle = period.turns_without_idle(worker);
+    if late == 0 && without_idle.is_none() {
         return None;
     }
     let mut text = format!("the worker of core {}", worker.core);
@@ -22,7 +20,7 @@ pub fn late(period: &Period<'_>, port: PortPeriod<'_>) -> Option<Effect> {
             " was late: {late} longer than the buffer then covered, the longest ever {longest}; it now covers {covered}"
         );
     }
-    if is_full {
+    if let Some(busy) = without_idle {
         let and = if late > 0 { ", and" } else { "" };
         text += &format!("{and} was never idle in {}: frames wait for it", count_of(busy, "turn"));
     }

@@ -6,10 +6,10 @@ mod rules;
 mod verdict;
 
 pub use class::Class;
-pub use page::render;
+pub use page::{render, write_cause};
 pub(crate) use rules::kept_pauses;
-pub use rules::{RULES, Rule};
-pub use verdict::{ClassHealth, Finding, Health, HealthVerdict};
+pub use rules::{OF_LATE_WORKERS, RULES, Rule};
+pub use verdict::{Cause, ClassHealth, Finding, Health, HealthVerdict};
 
 use crate::period::{Period, PortPeriod};
 
@@ -19,20 +19,53 @@ pub const NO_LOSSLESS_CLASS: &str = "no_lossless_class";
 impl Health {
     /// The health of the lossless classes of a gateway over `period`, or those of `port` alone.
     pub fn of(period: &Period<'_>, port: Option<&str>) -> Self {
-        let wanted = |it: &PortPeriod<'_>| port.is_none_or(|name| it.name() == name);
-        let classes: Vec<_> =
-            period.ports().filter(wanted).flat_map(|port| classes(*period, port)).map(judge).collect();
+        let classes = judged(period, |name| port.is_none_or(|port| name == port));
         let findings: Vec<_> = classes.is_empty().then(|| no_lossless_class(port)).into_iter().collect();
-        let verdicts = classes.iter().map(|it| it.verdict).chain(findings.iter().map(|it| it.verdict));
-        Self {
+        let mut health = Self {
             gateway: period.now.gateway.clone(),
             over_ns: period.elapsed_ns,
             since_start: period.is_since_start(),
-            verdict: verdicts.max().unwrap_or(HealthVerdict::Healthy),
+            verdict: HealthVerdict::Healthy,
+            cause: None,
             findings,
             classes,
+        };
+        health.cause = health.ranked().first().map(|(finding, classes)| Cause::new(finding, classes));
+        health.verdict = health.cause.as_ref().map_or(HealthVerdict::Healthy, |it| it.finding.verdict);
+        health
+    }
+
+    /// Each finding once, with the classes that have it, in the order of [`RULES`]: the first one is the cause.
+    pub fn ranked(&self) -> Vec<(&Finding, Vec<&ClassHealth>)> {
+        ranked(&self.findings, &self.classes)
+    }
+}
+
+/// The cause of what happens at `port`: the first finding about its classes and those of the ports for which its frames
+/// wait.
+pub fn cause(period: &Period<'_>, port: &str) -> Option<Cause> {
+    let waiting = || period.now.waiting.iter().filter(|it| it.came_in == port);
+    let classes = judged(period, |name| name == port || waiting().any(|it| it.leaves_by == name));
+    let ranked = ranked(&[], &classes);
+    ranked.first().map(|(finding, classes)| Cause::new(finding, classes))
+}
+
+/// Each finding once, with the classes that have it, in the order of [`RULES`].
+fn ranked<'a>(
+    findings: &'a [Finding],
+    classes: &'a [ClassHealth],
+) -> Vec<(&'a Finding, Vec<&'a ClassHealth>)> {
+    let mut ranked: Vec<(&Finding, Vec<_>)> = findings.iter().map(|it| (it, Vec::new())).collect();
+    for class in classes {
+        for finding in &class.findings {
+            match ranked.iter_mut().find(|(known, _)| *known == finding) {
+                Some((_, classes)) => classes.push(class),
+                None => ranked.push((finding, vec![class])),
+            }
         }
     }
+    ranked.sort_by_key(|(finding, _)| RULES.iter().position(|rule| rule.name == finding.rule));
+    ranked
 }
 
 /// A gateway that has lost its lossless classes must not look like one whose classes are healthy.
@@ -46,6 +79,12 @@ fn no_lossless_class(port: Option<&str>) -> Finding {
     }
 }
 
+/// The lossless classes of the ports whose names `is_wanted` selects.
+fn judged(period: &Period<'_>, is_wanted: impl Fn(&str) -> bool) -> Vec<ClassHealth> {
+    let ports = period.ports().filter(|it| is_wanted(it.name()));
+    ports.flat_map(|port| classes(*period, port)).map(judge).collect()
+}
+
 /// The lossless priorities of `port`, with those that a neighbour has turned off.
 fn classes<'a>(gateway: Period<'a>, port: PortPeriod<'a>) -> impl Iterator<Item = Class<'a>> {
     let all = port.priorities().map(move |priority| Class { gateway, port, priority });
@@ -53,8 +92,7 @@ fn classes<'a>(gateway: Period<'a>, port: PortPeriod<'a>) -> impl Iterator<Item 
 }
 
 fn judge(class: Class<'_>) -> ClassHealth {
-    let mut findings: Vec<_> = RULES.iter().filter_map(|rule| rule.judge(&class)).collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+    let findings: Vec<_> = RULES.iter().filter_map(|rule| rule.judge(&class)).collect();
     let priority = &class.priority;
     ClassHealth {
         port: class.port.name().into(),

@@ -1,6 +1,6 @@
 //! `show roce`, for people.
 
-use super::verdict::{ClassHealth, Finding, Health};
+use super::verdict::{Cause, ClassHealth, Health};
 use crate::table::{Columns, Table};
 use textwrap::WordSplitter;
 use units::human::{bytes, duration, percent, thousands};
@@ -8,30 +8,41 @@ use units::human::{bytes, duration, percent, thousands};
 /// The longest line of prose, with its indentation: that of a terminal.
 const WIDTH: usize = 80;
 
-/// The page: a verdict, a row for each class, and the findings, worst first.
+/// The page: a verdict with its cause, a row for each class, and the findings, the cause first.
 pub fn render(health: &Health) -> String {
     let since = if health.since_start { " since the start" } else { "" };
     let verdict = health.verdict.name().to_uppercase();
     let over = duration(health.over_ns);
+    let cause = health.cause.as_ref().map_or_else(String::new, |it| format!(": {}", it.finding.rule));
     let mut page = String::new();
-    wrap(&mut page, &format!("Gateway \"{}\" is {verdict} over {over}{since}", health.gateway), "", "  ");
+    wrap(
+        &mut page,
+        &format!("Gateway \"{}\" is {verdict} over {over}{since}{cause}", health.gateway),
+        "",
+        "  ",
+    );
     for table in [pauses(health), levels(health)].iter().filter(|it| !it.is_empty()) {
         page.push('\n');
         table.write_to(&mut page);
     }
-    let findings = grouped(health);
+    let findings = health.ranked();
     if findings.is_empty() {
         page.push_str("\nNo rule finds anything wrong.\n");
     }
-    for (finding, places) in findings {
+    for (finding, classes) in findings {
         page.push('\n');
-        let verdict = format!("{} ({})", finding.rule, finding.verdict.name());
-        let heading: Vec<_> = std::iter::once(verdict).chain(places).collect();
-        wrap(&mut page, &heading.join(", "), "", "  ");
-        wrap(&mut page, &finding.found, "  ", "  ");
-        wrap(&mut page, &format!("Next: {}", finding.next), "  ", "  ");
+        write_cause(&mut page, &Cause::new(finding, &classes));
     }
     page
+}
+
+/// A finding: its rule and where that holds, what was seen, what to do next.
+pub fn write_cause(page: &mut String, Cause { finding, at }: &Cause) {
+    let verdict = format!("{} ({})", finding.rule, finding.verdict.name());
+    let heading: Vec<_> = std::iter::once(&verdict).chain(at).map(String::as_str).collect();
+    wrap(page, &heading.join(", "), "", "  ");
+    wrap(page, &finding.found, "  ", "  ");
+    wrap(page, &format!("Next: {}", finding.next), "  ", "  ");
 }
 
 fn pauses(health: &Health) -> Table {
@@ -57,23 +68,6 @@ fn levels(health: &Health) -> Table {
         ("of", |it| bytes(it.headroom_bytes)),
     ];
     Table::of(2, columns, &health.classes)
-}
-
-/// Each finding once, with the classes that have it, worst first.
-fn grouped(health: &Health) -> Vec<(&Finding, Vec<String>)> {
-    let mut groups: Vec<(&Finding, Vec<String>)> =
-        health.findings.iter().map(|it| (it, Vec::new())).collect();
-    for class in &health.classes {
-        let place = format!("{} priority {}", class.port, class.priority);
-        for finding in &class.findings {
-            match groups.iter_mut().find(|(known, _)| *known == finding) {
-                Some((_, places)) => places.push(place.clone()),
-                None => groups.push((finding, vec![place.clone()])),
-            }
-        }
-    }
-    groups.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.verdict));
-    groups
 }
 
 /// Writes `text` in lines of at most [`WIDTH`], the first indented by `first` and the others by `others`.

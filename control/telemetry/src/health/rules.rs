@@ -8,8 +8,9 @@ use super::verdict::{Finding, HealthVerdict};
 use crate::explain::CNPS_MISSING;
 use crate::neighbours::NeighbourReport;
 use crate::period::PortPeriod;
+use crate::snapshot::WorkerReport;
 use switch::PauseCause;
-use units::human::{bytes, count_of, duration, nanos, percent, thousands};
+use units::human::{bytes, count_of, duration, nanos, percent, rate, thousands};
 
 /// A rule.
 #[derive(Debug)]
@@ -53,11 +54,21 @@ const BROKEN_PROMISES: [&str; 9] = [
     "pfc_watchdog",
 ];
 
+/// The reasons for which frames are dropped if a worker is behind.
+pub const OF_LATE_WORKERS: [&str; 4] =
+    ["headroom_exceeded", "headroom_pool_full", "handoff_full", "receive_ring"];
+/// Schemes that speak to a gateway at the other end of the link, with a figure that each has: those that close a queue by
+/// pauses or marks, and those that close it by what they grant.
+const WITH_PAUSES: [(&str, &str); 2] = [("bifrost", "slot_ns"), ("lscc", "interval_ns")];
+const WITH_GRANTS: [(&str, &str); 3] =
+    [("grants", "received.taken"), ("port_grants", "far_ports"), ("credits", "hears")];
+
 /// Declares the rules: what holds, in a line; the function that finds it, which has the name of the rule; the
 /// verdict; and what to do next.
 macro_rules! rules {
     ($(#[doc = $holds_if:literal] $name:ident: $verdict:ident, $next:literal;)+) => {
-        /// All rules, in the order in which they are told.
+        /// All rules in the order in which they are told, the first one as the cause: unhealthy ones first, and of two that may
+        /// hold for the same reason the one that is closer to it.
         pub static RULES: &[Rule] = &[$(Rule {
             name: stringify!($name),
             verdict: HealthVerdict::$verdict,
@@ -69,20 +80,10 @@ macro_rules! rules {
 }
 
 rules! {
-    /// Lossless frames were dropped: headroom, a pool, a stalled core, a watchdog.
-    drops: Unhealthy, "Find the reason in docs/drops.md. For headroom, compare the distance of the port with its link.";
-    /// The device lost frames before the gateway saw them.
-    device_losses: Unhealthy, "Give the port's core less to do (longspan show runtime), or longer receive rings.";
-    /// Frames arrived broken, or could not be sent.
-    link_errors: Unhealthy, "Check the cable, the optics and the FEC of the link.";
-    /// The device took control frames too late or never.
-    pause_frames_lost: Unhealthy, "Look at the device's link and driver: a pause that is lost costs headroom.";
-    /// More came than the link carries outside of pauses, plus one headroom for each pause; or a full headroom refused more than one headroom for each pause, and no turn was late.
-    peer_ignores_pauses: Unhealthy, "Turn PFC on for this priority at the peer, or correct the distance if the link is longer.";
-    /// The device does not pass PFC frames in one direction, by its driver or by its [own counters](deployment.md#pauses-that-a-card-keeps).
-    pfc_not_passed: Unhealthy, "Turn off flow control in the device, or use a device that passes PFC frames (docs/deployment.md).";
     /// The link is down.
     link_down: Unhealthy, "Bring the link up. Lossless frames for the port wait, and their senders are paused.";
+    /// The device does not pass PFC frames in one direction, by its driver or by its [own counters](deployment.md#pauses-that-a-card-keeps).
+    pfc_not_passed: Unhealthy, "Turn off flow control in the device, or use a device that passes PFC frames (docs/deployment.md).";
     /// The device sends shorter packets than [`mtu`](running.md#mtu) promises.
     short_mtu: Unhealthy, "Raise the MTU of the device (ip link set IF mtu N), at both ends of the link, or set a smaller mtu of the port.";
     /// The watchdog detected a storm, or the queue is stormed now.
@@ -91,32 +92,52 @@ rules! {
     far_end_silent: Unhealthy, "Check that the other end runs the same scheme, and that the link passes its frames (longspan show slots).";
     /// 95% of the packet buffers are in use, or low memory paused the peer.
     buffers_low: Unhealthy, "Compare the sum that longspan check prints with what the drivers keep (docs/configuration.md, memory).";
-    /// The group has used more than three quarters of its headroom.
-    headroom_low: Watch, "Raise headroom or distance of the port, or have the delay of the link measured (docs/headroom.md).";
-    /// A full shared pool paused the peer.
-    shared_pool_full: Watch, "Raise buffer.shared, or lower the XOFF thresholds of the groups that hold it (longspan explain).";
-    /// The peer paused the queue for more than 10% of the time.
-    pauses_received: Watch, "The congestion is behind this port: look at the peer, and at its ECN thresholds.";
-    /// The gateway paused the peer for more than 10% of the time, slots of Bifrost not counted.
-    pauses_sent: Watch, "See where the frames wait: longspan explain. ECN there should slow the senders down first.";
-    /// The gateway paused the peer, and no queue of another port marked a frame, although one is set to.
-    pauses_before_ecn: Watch, "Lower kmin and kmax, or raise XOFF, and check that senders set ECT and run DCQCN.";
-    /// A static XOFF is not above the lowest kmin of the other ports.
-    xoff_below_kmin: Watch, "Set kmin well below XOFF: else the group pauses before its queue marks a frame.";
-    /// A notification had no known sender.
-    senders_not_told: Watch, "See longspan show flows: senders stay unknown if the gateway saw neither their CM exchange nor their ACKs.";
-    /// The table of flows is full, or gave up flows for others.
-    flow_table_full: Watch, "Raise the number of flows in the tables of the schemes that notify senders at this port.";
-    /// Turns took longer than the buffer covers.
-    late_worker: Watch, "Keep other work off this core (docs/running.md, lateness), or give its ports several cores.";
     /// A measured delay was outside the bounds.
-    link_delay_refused: Watch, "Check the route of the link. If it is right, correct distance or the bounds of port.link_delay.";
+    link_delay_refused: Unhealthy, "Check the route of the link. If it is right, correct distance or the bounds of port.link_delay.";
+    /// More came than the link carries outside of pauses, plus one headroom for each pause and what came while the worker was late; or a full headroom refused more than that.
+    peer_ignores_pauses: Unhealthy, "Turn PFC on for this priority at the peer, or correct the distance if the link is longer.";
+    /// The device took control frames too late or never.
+    pause_frames_lost: Unhealthy, "Look at the device's link and driver: a pause that is lost costs headroom.";
+    /// Frames were lost while turns took longer than the buffer covers, or no turn was idle.
+    late_worker: Unhealthy, "Keep other work off this core (docs/running.md, lateness), or give its ports several cores.";
+    /// The device lost frames before the gateway saw them.
+    device_losses: Unhealthy, "Give the port's core less to do (longspan show runtime), or longer receive rings.";
+    /// A full headroom refused frames of a peer that obeys pauses, and no turn was late.
+    headroom_short: Unhealthy, "Correct the distance if the link is longer, raise headroom, or have the delay of the link measured (docs/headroom.md).";
+    /// Frames arrived broken, or could not be sent.
+    link_errors: Unhealthy, "Check the cable, the optics and the FEC of the link.";
+    /// Lossless frames were dropped: headroom, a pool, a stalled core, a watchdog.
+    drops: Unhealthy, "Find the reason in docs/drops.md.";
+    /// RoCEv2 frames were dropped in a lossy priority of the port.
+    roce_in_lossy: Watch, "Compare the DSCP of the senders with port.classify: no pause protects frames of a lossy priority.";
     /// A [neighbour](link-agent.md#negotiation) turned off PFC for a priority that is lossless by the file.
     pfc_turned_off: Watch, "Turn PFC on for this priority at the neighbour, or take it out of port.lldp.willing (docs/link-agent.md).";
     /// There is a [mismatch](link-agent.md#mismatches) with the other end of the link.
     neighbour_differs: Watch, "Correct one end of the link: longspan show neighbours, docs/link-agent.md (mismatches).";
     /// The peer pauses a priority that the port does not obey.
     pauses_ignored: Watch, "Make the priority lossless here too, or turn PFC off for it at the peer.";
+    /// A gateway at the other end paused the queue for more than 10% of the time, or granted less than waits.
+    far_end_congested: Watch, "The congestion is behind the other gateway: ask it (longspan explain, longspan show roce).";
+    /// The peer paused the queue for more than 10% of the time.
+    pauses_received: Watch, "The congestion is behind this port: look at the peer, and at its ECN thresholds.";
+    /// The gateway paused the peer for more than 10% of the time, and the frames wait for a link that sends as fast as it can.
+    overload: Watch, "Give that link more rate, or slow the senders down: ECN there, with kmin well below XOFF.";
+    /// A full shared pool paused the peer.
+    shared_pool_full: Watch, "Raise buffer.shared, or lower the XOFF thresholds of the groups that hold it (longspan explain).";
+    /// The gateway paused the peer, and no queue of another port marked a frame, although one is set to.
+    pauses_before_ecn: Watch, "Lower kmin and kmax, or raise XOFF, and check that senders set ECT and run DCQCN.";
+    /// A static XOFF is not above the lowest kmin of the other ports.
+    xoff_below_kmin: Watch, "Set kmin well below XOFF: else the group pauses before its queue marks a frame.";
+    /// The group has used more than three quarters of its headroom, and the peer obeys pauses.
+    headroom_low: Watch, "Raise headroom or distance of the port, or have the delay of the link measured (docs/headroom.md).";
+    /// A notification had no known sender.
+    senders_not_told: Watch, "See longspan show flows: senders stay unknown if the gateway saw neither their CM exchange nor their ACKs.";
+    /// The table of flows is full, or gave up flows for others.
+    flow_table_full: Watch, "Raise the number of flows in the tables of the schemes that notify senders at this port.";
+    /// Frames of the class came, and a turn took longer than the buffer covers even now.
+    lateness_not_covered: Watch, "Keep other work off this core (docs/running.md, lateness), or give its ports several cores.";
+    /// The gateway paused the peer for more than 10% of the time, slots of Bifrost not counted, and no link is the bottleneck.
+    pauses_sent: Watch, "See where the frames wait: longspan explain. ECN there should slow the senders down first.";
     /// Frames of the class were dropped for what they are, such as `runt`, or as copies of a flooded frame.
     frames_refused: Watch, "Find the reason in docs/drops.md. The frames are not lost to congestion, or were copies of a flooded frame.";
 }
@@ -184,9 +205,9 @@ fn came_while_paused(class: &Class<'_>) -> Option<String> {
     let sent = &class.priority;
     let paused_ns = sent.time_ns(|it| it.pauses_sent.paused_ns);
     let open_ns = sent.elapsed_ns() - paused_ns;
-    let rate = class.port.now.port.rate_bits_per_second;
-    let open_bytes = rate as f64 / 8e9 * open_ns as f64;
-    let allowed = open_bytes + headrooms(class);
+    let line_rate = class.port.now.port.rate_bits_per_second;
+    let open_bytes = line_rate as f64 / 8e9 * open_ns as f64;
+    let allowed = open_bytes + allowance(class);
     let came = sent.count(|it| it.ingress.received.bytes.0);
     (paused_ns > 0 && came as f64 > allowed).then(|| {
         format!(
@@ -202,24 +223,33 @@ fn came_while_paused(class: &Class<'_>) -> Option<String> {
 /// Over a long time, what came in pauses is little beside what could come outside of them. What a full headroom refused
 /// came in pauses only, unless a late worker paused the peer too late.
 fn dropped_while_paused(class: &Class<'_>) -> Option<String> {
-    let is_late = class.worker().is_some_and(|it| class.gateway.of_worker(it, |it| it.late_turns) > 0);
-    let drops = class.priority.drops();
-    let beyond = drops.iter().find(|it| it.reason == "headroom_exceeded")?;
-    (!is_late && beyond.bytes as f64 > headrooms(class)).then(|| {
+    let beyond = refused_by_headroom(class);
+    (beyond > 0 && beyond as f64 > allowance(class)).then(|| {
         let pauses = class.priority.count(|it| it.pauses_sent.frames.xoff);
         format!(
             "{} came on top of {} headroom in {}: a peer that obeys sends no more than that in each on a link of this distance.",
-            bytes(beyond.bytes),
+            bytes(beyond),
             bytes(class.headroom_size()),
             count_of(pauses.max(1), "pause")
         )
     })
 }
 
-/// One headroom for each pause that began in the time or lasted at its start.
-fn headrooms(class: &Class<'_>) -> f64 {
+/// The bytes that a full headroom refused.
+fn refused_by_headroom(class: &Class<'_>) -> u64 {
+    let drops = class.priority.drops();
+    drops.iter().filter(|it| it.reason == "headroom_exceeded").map(|it| it.bytes).sum()
+}
+
+/// One headroom for each pause that began in the time or lasted at its start, and what the link carries while the worker
+/// is late.
+fn allowance(class: &Class<'_>) -> f64 {
     let pauses = class.priority.count(|it| it.pauses_sent.frames.xoff);
-    class.headroom_size() as f64 * (pauses + 1) as f64
+    let late_ns = class
+        .worker()
+        .map_or(0, |it| class.gateway.of_worker(it, |it| it.late_turns).saturating_mul(it.turn.max_ns));
+    let line_rate = class.port.now.port.rate_bits_per_second as f64;
+    class.headroom_size() as f64 * (pauses + 1) as f64 + line_rate / 8e9 * late_ns as f64
 }
 
 fn short_mtu(class: &Class<'_>) -> Option<String> {
@@ -309,7 +339,9 @@ fn buffers_low(class: &Class<'_>) -> Option<String> {
 fn headroom_low(class: &Class<'_>) -> Option<String> {
     // A priority that is turned off has none, although its watermark stays.
     let (used, size) = (class.headroom_used(), class.headroom_size());
-    (size > 0 && used as f64 > size as f64 * HEADROOM_USED).then(|| {
+    let is_low = size > 0 && used as f64 > size as f64 * HEADROOM_USED;
+    // No headroom is enough for a peer that does not stop.
+    (is_low && peer_ignores_pauses(class).is_none()).then(|| {
         let left = size.saturating_sub(used);
         format!("The group has used {} of {} headroom; {} were left.", bytes(used), bytes(size), bytes(left))
     })
@@ -327,22 +359,26 @@ fn shared_pool_full(class: &Class<'_>) -> Option<String> {
 fn pauses_received(class: &Class<'_>) -> Option<String> {
     let share = class.priority.share(|it| it.pauses_received.paused_ns);
     let waiting = class.priority.now.egress.queued.bytes.0;
-    (share > MUCH_PAUSED).then(|| {
+    (share > MUCH_PAUSED && far_end_congested(class).is_none()).then(|| {
         let paused = percent(share);
         format!("The peer paused the queue for {paused} of the time; {} wait in it.", bytes(waiting))
     })
 }
 
-/// Pauses of a slot are how Bifrost works, whether or not anything is congested.
 fn pauses_sent(class: &Class<'_>) -> Option<String> {
-    let sent = |it: &report::PriorityReport| {
-        it.pauses_sent.paused_ns.saturating_sub(it.pauses_sent.paused_by(PauseCause::Slot))
-    };
-    let share = class.priority.share(sent);
-    (share > MUCH_PAUSED).then(|| {
+    let share = pausing(class);
+    (share > MUCH_PAUSED && overload(class).is_none()).then(|| {
         let holds = bytes(class.priority.now.ingress.occupancy_bytes);
         format!("The gateway paused the peer for {} of the time; the group holds {holds}.", percent(share))
     })
+}
+
+/// The share of time for which the gateway paused the peer. Pauses of a slot are how Bifrost works, whether or not
+/// anything is congested.
+fn pausing(class: &Class<'_>) -> f64 {
+    class
+        .priority
+        .share(|it| it.pauses_sent.paused_ns.saturating_sub(it.pauses_sent.paused_by(PauseCause::Slot)))
 }
 
 fn pauses_before_ecn(class: &Class<'_>) -> Option<String> {
@@ -387,17 +423,106 @@ fn flow_table_full(class: &Class<'_>) -> Option<String> {
     })
 }
 
+/// A late turn that lost nothing is one that the buffer covered after all.
 fn late_worker(class: &Class<'_>) -> Option<String> {
     let worker = class.worker()?;
+    let drops = class.priority.drops();
+    let refused = drops.iter().filter(|it| OF_LATE_WORKERS.contains(&it.reason.as_str()));
+    let lost = refused.map(|it| it.frames).sum::<u64>() + class.port.count(|it| it.counters.hardware.missed);
+    if lost == 0 || peer_ignores_pauses(class).is_some() {
+        return None;
+    }
+    match class.gateway.of_worker(worker, |it| it.late_turns) {
+        0 => class.gateway.turns_without_idle(worker).map(|busy| {
+            format!(
+                "Core {} was never idle in {}, and frames were lost: {}.",
+                worker.core,
+                count_of(busy, "turn"),
+                thousands(lost)
+            )
+        }),
+        late => Some(format!("{} Frames lost: {}.", late_turns(worker, late), thousands(lost))),
+    }
+}
+
+fn lateness_not_covered(class: &Class<'_>) -> Option<String> {
+    let worker = class.worker()?;
     let late = class.gateway.of_worker(worker, |it| it.late_turns);
-    (late > 0).then(|| {
+    let is_covered = worker.covered_lateness_ns.is_none_or(|covered| covered >= worker.turn.max_ns);
+    let came = class.priority.count(|it| it.ingress.received.frames);
+    (late > 0 && !is_covered && came > 0 && late_worker(class).is_none()).then(|| late_turns(worker, late))
+}
+
+fn late_turns(worker: &WorkerReport, late: u64) -> String {
+    format!(
+        "Turns of core {} that took longer than the buffer then covered: {}. The longest ever took {}; the buffer \
+         now covers {}.",
+        worker.core,
+        thousands(late),
+        nanos(worker.turn.max_ns),
+        nanos(worker.covered_lateness_ns.unwrap_or_default())
+    )
+}
+
+fn headroom_short(class: &Class<'_>) -> Option<String> {
+    let refused = refused_by_headroom(class);
+    let explained = [peer_ignores_pauses, late_worker].iter().any(|rule| rule(class).is_some());
+    (refused > 0 && !explained && !class.is_turned_off()).then(|| {
+        let pauses = class.priority.count(|it| it.pauses_sent.frames.xoff).max(1);
+        let size = bytes(class.headroom_size());
+        format!("The headroom of {size} refused {} in {}.", bytes(refused), count_of(pauses, "pause"))
+    })
+}
+
+/// RoCEv2 of a port with a lossless priority is meant for that.
+fn roce_in_lossy(class: &Class<'_>) -> Option<String> {
+    let lossy = class.port.priorities().filter(|it| !it.now.ingress.lossless);
+    let dropped = lossy.map(|it| (it.now.priority, it.count(|it| it.dropped_roce)));
+    let told: Vec<_> = dropped
+        .filter(|(_, frames)| *frames > 0)
+        .map(|(priority, frames)| format!("{} of priority {priority}", thousands(frames)))
+        .collect();
+    let number = class.priority.now.priority;
+    (!told.is_empty()).then(|| {
         format!(
-            "Turns of core {} that took longer than the buffer then covered: {}. The longest ever took {}; the buffer \
-             now covers {}.",
-            worker.core,
-            thousands(late),
-            nanos(worker.turn.max_ns),
-            nanos(worker.covered_lateness_ns.unwrap_or_default())
+            "RoCEv2 frames found no room: {}, which is lossy. Priority {number} is lossless.",
+            told.join(", ")
+        )
+    })
+}
+
+fn far_end_congested(class: &Class<'_>) -> Option<String> {
+    let port = &class.port;
+    let speaks = |(list, path): &(&str, &str)| port.figure(list, path).is_some();
+    let waiting = class.priority.now.egress.queued.bytes.0;
+    let share = class.priority.share(|it| it.pauses_received.paused_ns);
+    let grants = WITH_GRANTS.iter().any(speaks);
+    // The rate since the start says nothing about the queue of now.
+    let is_short = grants && waiting > 0 && !class.gateway.is_since_start() && !port.is_full();
+    let holds = is_short || share > MUCH_PAUSED && (grants || WITH_PAUSES.iter().any(speaks));
+    holds.then(|| {
+        let waiting = bytes(waiting);
+        format!("The other end paused the queue for {} of the time; {waiting} wait in it.", percent(share))
+    })
+}
+
+fn overload(class: &Class<'_>) -> Option<String> {
+    let (gateway, number) = (&class.gateway, class.priority.now.priority);
+    let rows = gateway.now.waiting.iter();
+    let own = rows.filter(|it| it.came_in == class.port.name() && it.priority == number);
+    let row = own.max_by_key(|it| it.waiting.bytes.0)?;
+    let far = gateway.port(&row.leaves_by)?;
+    let held = far.priority(row.queue)?.share(|it| it.pauses_received.paused_ns) > MUCH_PAUSED;
+    // The average since the start says little about the link.
+    let is_full = far.is_full() || gateway.is_since_start() && far.now.device.link_up;
+    let share = pausing(class);
+    (share > MUCH_PAUSED && is_full && !held).then(|| {
+        format!(
+            "More came than {} carries at {}: {} wait for it, and the gateway paused the peer for {} of the time.",
+            far.name(),
+            rate(far.now.port.rate_bits_per_second),
+            bytes(row.waiting.bytes.0),
+            percent(share)
         )
     })
 }

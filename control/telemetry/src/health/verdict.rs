@@ -27,6 +27,8 @@ pub struct Health {
     pub since_start: bool,
     /// The worst of the classes and of the findings.
     pub verdict: HealthVerdict,
+    /// The finding that explains the others, or the first one in the order of the rules; `None` without any.
+    pub cause: Option<Cause>,
     /// The findings about no class in particular.
     pub findings: Vec<Finding>,
     /// The lossless priorities of its ports.
@@ -58,7 +60,7 @@ pub struct ClassHealth {
     pub pauses_received_share: f64,
     /// Frames that were marked.
     pub marked: u64,
-    /// The findings, worst first.
+    /// The findings, in the order of the rules.
     pub findings: Vec<Finding>,
 }
 
@@ -73,4 +75,22 @@ pub struct Finding {
     pub found: String,
     /// Advice on the next step.
     pub next: Name,
+}
+
+/// The finding that comes first, and where it holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cause {
+    /// The finding.
+    #[serde(flatten)]
+    pub finding: Finding,
+    /// The classes that have it, each as its port and priority; empty for one about no class in particular.
+    pub at: Vec<String>,
+}
+
+impl Cause {
+    /// `finding` of `classes`.
+    pub(super) fn new(finding: &Finding, classes: &[&ClassHealth]) -> Self {
+        let at = classes.iter().map(|it| format!("{} priority {}", it.port, it.priority)).collect();
+        Self { finding: finding.clone(), at }
+    }
 }

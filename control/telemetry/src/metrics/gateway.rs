@@ -3,6 +3,9 @@
 use super::metric::metrics;
 use super::readers::{Part, each_worker, each_worker_by, of_gateway, of_gateway_by};
 use super::samples::Value::{Delay, Info, Number};
+use super::samples::{Label, Sample};
+use crate::health::Health;
+use crate::period::Period;
 use crate::snapshot::{Snapshot, WorkerReport};
 use report::PoolReport;
 use worker::ProfileStage;
@@ -11,7 +14,10 @@ metrics! {
     /// Metrics of the gateway as a whole.
     metrics {
         Info "gateway": "Name of the gateway and version of Longspan.",
-            Box::new(|it| vec![(vec![("name", (&*it.gateway).into()), ("version", (&*it.version).into())], Info)]);
+            Box::new(|it| vec![(vec![("name", (&*it.now.gateway).into()), ("version", (&*it.now.version).into())], Info)]);
+        Gauge "finding":
+            "A finding of `longspan show roce` over the last minute, and its place among them: 1 is the cause to begin with.",
+            Box::new(findings);
         Gauge "start_time" in Nanos: "When the gateway started, in Unix time.",
             of_gateway(|it| it.at_ns.saturating_sub(it.uptime_ns));
         Counter "reloads": "Configuration reloads that were applied or refused.",
@@ -62,6 +68,29 @@ metrics! {
         Gauge "pool_size" in Bytes: "Size of a buffer pool.",
             of_gateway_by("pool", |it| pools(it, |pool| pool.size_bytes));
     }
+}
+
+fn findings<'a>(period: &Period<'a>) -> Vec<Sample<'a>> {
+    let health = Health::of(period, None);
+    let ranked = health.ranked();
+    let placed = (1..).zip(&ranked).flat_map(|(place, (finding, classes))| {
+        let of_rule = [("rule", finding.rule.clone()), ("verdict", finding.verdict.name().into())];
+        let rows: Vec<Vec<Label<'a>>> = match classes.as_slice() {
+            [] => vec![of_rule.to_vec()],
+            classes => classes
+                .iter()
+                .map(|class| {
+                    let at = [
+                        ("port", class.port.clone().into()),
+                        ("priority", class.priority.to_string().into()),
+                    ];
+                    at.into_iter().chain(of_rule.clone()).collect()
+                })
+                .collect(),
+        };
+        rows.into_iter().map(move |labels| (labels, Number(place)))
+    });
+    placed.collect()
 }
 
 fn stages(worker: &WorkerReport) -> [Part; ProfileStage::COUNT] {

@@ -1,7 +1,7 @@
 //! Metrics and how they are declared.
 
 use super::samples::{Sample, encode};
-use crate::snapshot::Snapshot;
+use crate::period::Period;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType as Kind;
 use prometheus_client::registry;
@@ -20,8 +20,8 @@ pub struct Metric {
     pub(super) read: Reader,
 }
 
-/// Reads the samples of a metric.
-pub(super) type Reader = Box<dyn for<'a> Fn(&'a Snapshot) -> Vec<Sample<'a>>>;
+/// Reads the samples of a metric: the counters as they are at the end of the period, and what follows from its time.
+pub(super) type Reader = Box<dyn for<'a> Fn(&Period<'a>) -> Vec<Sample<'a>>>;
 
 impl Metric {
     /// The name of the family, with its unit and without the suffix of its samples.
@@ -52,10 +52,10 @@ impl Metric {
 
     pub(super) fn encode(
         &self,
-        snapshot: &Snapshot,
+        period: &Period<'_>,
         encoder: &mut DescriptorEncoder<'_>,
     ) -> core::fmt::Result {
-        let samples = (self.read)(snapshot);
+        let samples = (self.read)(period);
         if samples.is_empty() {
             return Ok(());
         }

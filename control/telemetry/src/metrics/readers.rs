@@ -11,26 +11,26 @@ pub type Part = (&'static str, u64);
 
 /// Reads a number of the gateway.
 pub fn of_gateway(read: fn(&Snapshot) -> u64) -> Reader {
-    Box::new(move |snapshot| one(Some(Value::Number(read(snapshot)))))
+    Box::new(move |period| one(Some(Value::Number(read(period.now)))))
 }
 
 /// Reads a number of the gateway for each value of `label`.
 pub fn of_gateway_by<const N: usize>(label: &'static str, read: fn(&Snapshot) -> [Part; N]) -> Reader {
-    Box::new(move |snapshot| by(label, read(snapshot)))
+    Box::new(move |period| by(label, read(period.now)))
 }
 
 /// Reads a value of each worker that has it.
 pub fn each_worker(read: for<'a> fn(&'a WorkerReport) -> Option<Value<'a>>) -> Reader {
-    Box::new(move |snapshot| {
-        let workers = snapshot.workers.iter();
+    Box::new(move |period| {
+        let workers = period.now.workers.iter();
         workers.flat_map(|worker| within("core", worker.core.to_string(), one(read(worker)))).collect()
     })
 }
 
 /// Reads a number of each worker for each value of `label`.
 pub fn each_worker_by<const N: usize>(label: &'static str, read: fn(&WorkerReport) -> [Part; N]) -> Reader {
-    Box::new(move |snapshot| {
-        let workers = snapshot.workers.iter();
+    Box::new(move |period| {
+        let workers = period.now.workers.iter();
         workers.flat_map(|worker| within("core", worker.core.to_string(), by(label, read(worker)))).collect()
     })
 }
@@ -50,8 +50,8 @@ pub fn each_port_by<const N: usize>(
 
 /// Reads all samples of each port, without the label `port`.
 pub fn each_port_with(read: impl for<'a> Fn(&'a WirePortReport) -> Vec<Sample<'a>> + 'static) -> Reader {
-    Box::new(move |snapshot| {
-        let ports = snapshot.ports.iter();
+    Box::new(move |period| {
+        let ports = period.now.ports.iter();
         ports.flat_map(|port| within("port", &*port.port.name, read(port))).collect()
     })
 }

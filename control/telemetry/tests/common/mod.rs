@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
+pub mod faults;
+
 use config::Gateway;
 use core::net::Ipv4Addr;
 use replay::{FramePool, OwnedFrame};

@@ -56,6 +56,11 @@ const LARGE_TABLE: u32 = 1 << 14;
 /// The most frames that are prefetched together.
 pub(crate) const LOOK_AHEAD: usize = 32;
 
+/// Whether a frame with these `headers` is a RoCEv2 packet. It reads layer by layer, which is slow.
+pub(crate) fn is_roce(descriptor: &Descriptor, headers: &[u8]) -> bool {
+    Packet::find(Way::Out, PortId(0), descriptor, headers).is_some()
+}
+
 /// The flow of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sighting {

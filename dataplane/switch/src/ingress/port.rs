@@ -30,6 +30,8 @@ pub struct IngressCounters {
     pub consumed: [Volume; Consumed::COUNT],
     /// Frames that were dropped before admission.
     pub dropped: [PerReason<Volume>; Priority::COUNT],
+    /// RoCEv2 frames that found no room in a lossy priority of the port, in its group or in its queue.
+    pub dropped_roce: [u64; Priority::COUNT],
     /// Notifications to senders that waited in a scheme of the port when a reload turned it off, and for which the ports to
     /// these senders had no room.
     pub lost_notifications: u64,

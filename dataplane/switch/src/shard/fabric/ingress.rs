@@ -5,7 +5,7 @@ use super::arrival::{Arrival, Decided, Decision, Entrance, Next};
 use super::run::{Run, Way};
 use crate::congestion::senders::Disposition;
 use crate::descriptor::Descriptor;
-use crate::flows::Crossing;
+use crate::flows::{self, Crossing};
 use crate::forwarding::Verdict;
 use crate::frame::{Frame, Links};
 use crate::ledger::Load;
@@ -278,6 +278,9 @@ impl<F: Frame> Fabric<F> {
         let ingress = &mut self.ingress[port.index()];
         if let Err(reason) = ingress.admit(priority, length, &mut self.pools) {
             ingress.count_drop(priority, reason, length);
+            if !charge.is_lossless() {
+                self.note_roce(port, priority, length, &frame);
+            }
             return;
         }
         self.ledger.admit(port, egress, priority, Load::of_frame(length));
@@ -311,7 +314,19 @@ impl<F: Frame> Fabric<F> {
         let port = &mut self.egress[egress.index()];
         let refused = port.enqueue(&mut self.store, &mut self.pools, queued, &mut self.rng);
         if let Err((reason, queued)) = refused {
+            if !queued.charge.is_lossless() {
+                self.note_roce(egress, queued.charge.group(), queued.length(), &queued.frame);
+            }
             self.drop_at_egress((egress, queued.queue), queued.charge, queued.length(), reason);
+        }
+    }
+
+    /// Counts a frame that a lossy priority of `port` drops, if it is RoCEv2, which was probably meant for a lossless one.
+    #[cold]
+    fn note_roce(&mut self, port: PortId, priority: Priority, length: Bytes, frame: &F) {
+        let headers = frame.headers();
+        if Descriptor::parse(headers, length).is_some_and(|it| flows::is_roce(&it, headers)) {
+            self.ingress[port.index()].counters.dropped_roce[priority.index()] += 1;
         }
     }
 
