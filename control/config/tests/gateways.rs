@@ -413,7 +413,7 @@ fn a_port_keeps_the_bifrost_table_of_its_profile_with_each_scheme_that_has_slots
         config::parse(&text, "profile.toml")
     };
     for word in ["bifrost", "bifrostx", "port-grants"] {
-        let settings = gateway(word, "64MB").unwrap().program.settings().ports[1].flow_control.clone();
+        let settings = gateway(word, "64MB").unwrap().program.settings().ports[1].flow_control;
         let slots = settings.bifrost().unwrap();
         assert_eq!((slots.slot, slots.buffer), (Interval::from_micros(20), WireBytes(64_000_000)), "{word}");
         let small = gateway(word, "1kB").unwrap_err().to_string();

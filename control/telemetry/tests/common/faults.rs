@@ -62,6 +62,7 @@ pub fn faults() -> Vec<Fault> {
             "link_delay_refused",
             "lh0",
         ),
+        Stage { keeps_pauses: true, ..fast() }.shows("card keeps pauses", "pfc_not_passed", "lh0"),
     ]
 }
 
@@ -101,6 +102,8 @@ struct Stage {
     link_up: bool,
     /// Whether the peer of lh0 answers requests of peer delay, and the delay is refused.
     is_measured: bool,
+    /// Whether the card of lh0 keeps the pauses of the peer, which it counts.
+    keeps_pauses: bool,
 }
 
 impl Stage {
@@ -116,6 +119,7 @@ impl Stage {
             stalls_for: 0,
             link_up: true,
             is_measured: false,
+            keeps_pauses: false,
         }
     }
 
@@ -155,7 +159,10 @@ impl Stage {
         let port = |port: PortId, name, link_up| ObservedPort {
             port,
             device: device(name, link_up, pfc),
-            hardware: HardwareReport::default(),
+            hardware: HardwareReport {
+                kept_pauses: (self.keeps_pauses && is_over && port == LH0).into(),
+                ..HardwareReport::default()
+            },
             emulated: false,
             inspection: &inspections[port.index()],
         };
