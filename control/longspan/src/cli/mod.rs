@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn where_a_command_is_missing_all_are_named() {
         let missing = refused(&["longspan", "traffic"]);
-        assert_eq!(missing, "a command is missing; there are play, storm, help (try --help)");
+        assert_eq!(missing, "a command is missing; there are play, replay, storm, help (try --help)");
         let missing = refused(&["longspan"]);
         assert!(missing.starts_with("a command is missing; there are plan, check, "), "{missing}");
     }

@@ -29,7 +29,7 @@ use units::Interval;
         --from dc0=10.0.17.0/24,02:00:00:00:00:01 --from lh0=10.0.18.0/24
 
   Split what `longspan capture` wrote, by its interfaces:
-    longspan replay --config gateway.toml --split dc0.pcapng --from 'dc0=interface:dc0 received'
+    longspan replay --config gateway.toml --split dc0.pcapng --from dc0=interface:veth0
 
   Generate load: replay 1000 times faster, ten times in a row; or at line rate:
     longspan replay --config gateway.toml --in dc0=a.pcap --speed 1000x --loop 10

@@ -143,7 +143,7 @@ fn write_grid(area: Rect, hint: Rect, buffer: &mut Buffer, grid: &Grid, model: &
 
 /// The columns between two columns, and where the screen is wide.
 const SPACING: u16 = 2;
-const SPACING_MAX: u16 = 10;
+const SPACING_MAX: u16 = 4;
 
 /// The widths of the columns that fit into `width`. The last one that does not fit entirely has the rest if it is text.
 fn widths(grid: &Grid, model: &Model, width: u16) -> Vec<u16> {

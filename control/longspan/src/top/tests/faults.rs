@@ -42,7 +42,7 @@ fn alerted(period: &Period<'_>) -> String {
 
 #[test]
 fn four_tools_name_each_staged_fault_first() {
-    let mut table = format!("{:32}{:21}{:21}{:21}{}\n", "fault", "explain", "show roce", "top", "alerts");
+    let mut table = format!("{:34}{:21}{:21}{:21}{}\n", "fault", "explain", "show roce", "top", "alerts");
     for fault in faults() {
         let period = Period::between(&fault.before, &fault.now).unwrap();
         let mut model = Model::new(DashboardView::Health, None, Interval::from_secs(1));
@@ -51,7 +51,7 @@ fn four_tools_name_each_staged_fault_first() {
         let named = [explained(&period, fault.port), shown(&period), on_top(&model), alerted(&period)];
         assert_eq!(named, [fault.rule; 4], "{}", fault.name);
         let [explained, shown, on_top, alerted] = named;
-        table += &format!("{:32}{explained:21}{shown:21}{on_top:21}{alerted}\n", fault.name);
+        table += &format!("{:34}{explained:21}{shown:21}{on_top:21}{alerted}\n", fault.name);
     }
     println!("{table}");
     assert_golden("faults.txt", &table);

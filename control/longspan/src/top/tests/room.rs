@@ -48,7 +48,7 @@ fn the_port_of_a_row_is_named_whole_on_80_columns() {
     let mut model = model(DashboardView::Health);
     press(&mut model, KeyCode::Enter);
     let page = lines(&model, 80, 24);
-    assert!(page.contains("[8 health]  dc0 only\n"), "{page}");
+    assert!(page.contains("[8 health]  lh0 only\n"), "{page}");
 }
 
 #[test]
@@ -77,8 +77,8 @@ fn a_priority_below_the_table_is_told_whole_on_80_columns() {
 #[test]
 fn lines_below_the_table_that_have_no_room_are_counted() {
     let page = lines(&model(DashboardView::Health), 30, 16);
-    let below = "\nleft.\nNext: Raise headroom or\n+3 lines\n";
-    assert!(page.contains("\nheadroom_low\n") && page.contains(below), "{page}");
+    let below = "\nstormed now.\nNext: Find who pauses behind\n+3 lines\n";
+    assert!(page.contains("\npause_storm\n") && page.contains(below), "{page}");
 }
 
 #[test]
@@ -114,5 +114,5 @@ fn one_frame_as_text_has_no_empty_lines_but_that_below_the_views() {
 #[test]
 fn one_frame_as_text_has_all_lines_below_the_table() {
     let page = text(&model(DashboardView::Health), 40, PLAIN);
-    assert!(page.ends_with("measured (docs/headroom.md).\n") && !page.contains(" lines\n"), "{page}");
+    assert!(page.ends_with("host that hangs is the usual cause.\n") && !page.contains(" lines\n"), "{page}");
 }
