@@ -6,10 +6,9 @@ use units::Distance;
 use super::levels::Levels;
 use super::request::{PlanError, Request};
 use super::slot::slot;
-use super::text::{ENDS, Form, text};
+use super::text::{ENDS, Form, read, text};
 use crate::gateway::Gateway;
 use crate::link::Link;
-use crate::load;
 use crate::lscc_sum::LsccSum;
 use crate::round_trip::RoundTripSum;
 
@@ -82,11 +81,6 @@ impl Built {
         let (port, link) = self.long();
         RoundTripSum::new(port, link).expect("a plan states every distance")
     }
-}
-
-/// The gateway at `end` that a text of this `form` makes.
-pub(super) fn read(request: &Request, end: usize, form: &Form<'_>) -> Result<Gateway, PlanError> {
-    Ok(load::parse(&text(request, end, form), "plan")?)
 }
 
 /// Refuses senders for which equation (12) has no solution.

@@ -6,6 +6,9 @@ use super::built::Built;
 use super::longest::{fixed, group, held};
 use super::request::{PlanError, Request};
 use super::scheme::Scheme;
+use super::slot::within;
+use crate::flow_control::bifrost::keys::BifrostDecl;
+use crate::flow_control::bifrost::plan::held_with;
 
 /// A scheme on the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,4 +71,31 @@ fn reaction(built: &Built, every: Interval) -> Interval {
         None => (time(fixed(group(port).xoff).0), Interval::ZERO),
     };
     slack + period + Interval(round_trip.0 / 2)
+}
+
+/// A slot, and the buffer that goes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotRow {
+    /// The slot.
+    pub slot: Interval,
+    /// All that frames from the long link can hold with it: XOFF and headroom of each lossless priority.
+    pub buffer: Bytes,
+}
+
+/// What other slots would hold: a quarter to four times that of the plan, and the default of the key.
+pub(super) fn curve(built: &Built) -> Vec<SlotRow> {
+    let (port, _) = built.long();
+    let Some(planned) = port.flow_control.bifrost().map(|slots| slots.slot) else { return Vec::new() };
+    let priorities = built.request.count();
+    let range = within(&built.round_trip(), port.rate);
+    let around = [Interval(planned.0 / 4), Interval(planned.0 / 2), planned, planned * 2, planned * 4];
+    let mut slots: Vec<_> = around.into_iter().chain([BifrostDecl::default().slot()]).collect();
+    slots.retain(|slot| range.contains(slot));
+    slots.sort();
+    slots.dedup();
+    let row = |slot| {
+        let held = held_with(slot, port) + group(port).headroom;
+        SlotRow { slot, buffer: Bytes(held.0.saturating_mul(priorities)) }
+    };
+    slots.into_iter().map(row).collect()
 }

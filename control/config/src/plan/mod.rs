@@ -24,7 +24,7 @@ pub(crate) mod step;
 mod text;
 
 pub use built::Built;
-pub use compare::{Row, compare};
+pub use compare::{Row, SlotRow, compare};
 pub use hosts::{Hosts, Window};
 pub use lacks::Lack;
 pub use pauses::{Neighbour, Pauses, WatchdogVerdict};
@@ -32,7 +32,6 @@ pub use planned::Unreached;
 pub use proof::{Case, Proof, Run, RunEnd};
 pub use request::{PlanError, Request};
 pub use scheme::{Scheme, UnknownScheme};
-pub use slot::SlotRow;
 pub use step::{Part, Quantity, Step};
 
 /// A plan.
@@ -63,7 +62,7 @@ impl LinkPlan {
         let built = Built::new(request)?;
         let pauses = Pauses::new(&built);
         let hosts = Hosts::new(&built, &pauses);
-        let (parts, slots) = (parts::all(&built), slot::curve(&built));
+        let (parts, slots) = (parts::all(&built), compare::curve(&built));
         let lacks = lacks::lacks(&built);
         Ok(Self { lacks, parts, pauses, schemes: compare(request), slots, hosts, built })
     }

@@ -2,26 +2,15 @@
 
 use core::ops::RangeInclusive;
 
-use units::{BitRate, Bytes, Interval, PauseQuanta};
+use units::{BitRate, Interval, PauseQuanta};
 
-use super::built::{Built, read};
-use super::longest::group;
 use super::request::{PlanError, Request};
 use super::scheme::Scheme;
-use super::text::Form;
+use super::text::{Form, read};
 use crate::flow_control::bifrost::keys::BifrostDecl;
-use crate::flow_control::bifrost::plan::{held_with, slot_of_least_buffer};
+use crate::flow_control::bifrost::plan::slot_of_least_buffer;
 use crate::keys::long_haul::LONGEST;
 use crate::round_trip::RoundTripSum;
-
-/// A slot, and the buffer that goes with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SlotRow {
-    /// The slot.
-    pub slot: Interval,
-    /// All that frames from the long link can hold with it: XOFF and headroom of each lossless priority.
-    pub buffer: Bytes,
-}
 
 /// T: as stated, or the slot with the least buffer. `None` for schemes without slots.
 pub(super) fn slot(request: &Request) -> Result<Option<Interval>, PlanError> {
@@ -55,7 +44,7 @@ pub(super) fn slot(request: &Request) -> Result<Option<Interval>, PlanError> {
 }
 
 /// The slots that a link of `rate` can have. The holdover of half a slot must fit into a pause frame too.
-fn within(terms: &RoundTripSum, rate: BitRate) -> RangeInclusive<Interval> {
+pub(super) fn within(terms: &RoundTripSum, rate: BitRate) -> RangeInclusive<Interval> {
     let pause = PauseQuanta::MAX.interval_at(rate);
     let least = terms.frame.max(Interval::from_micros(1));
     least..=Interval(terms.total().0 / 2).min(Interval(pause.0 / 3 * 2))
@@ -67,22 +56,4 @@ fn of_least_buffer(request: &Request, least: Interval, most: Interval) -> Result
     let gateway = read(&plain, 0, &Form { slot: Some(most), ..Form::default() })?;
     let least = least.max(BifrostDecl::default().slot()).min(most);
     Ok(slot_of_least_buffer(&gateway.program.settings().ports[1], least..=most))
-}
-
-/// What other slots would hold: a quarter to four times that of the plan, and the default of the key.
-pub(super) fn curve(built: &Built) -> Vec<SlotRow> {
-    let (port, _) = built.long();
-    let Some(planned) = port.flow_control.bifrost().map(|slots| slots.slot) else { return Vec::new() };
-    let priorities = built.request.count();
-    let range = within(&built.round_trip(), port.rate);
-    let around = [Interval(planned.0 / 4), Interval(planned.0 / 2), planned, planned * 2, planned * 4];
-    let mut slots: Vec<_> = around.into_iter().chain([BifrostDecl::default().slot()]).collect();
-    slots.retain(|slot| range.contains(slot));
-    slots.sort();
-    slots.dedup();
-    let row = |slot| {
-        let held = held_with(slot, port) + group(port).headroom;
-        SlotRow { slot, buffer: Bytes(held.0.saturating_mul(priorities)) }
-    };
-    slots.into_iter().map(row).collect()
 }

@@ -6,7 +6,9 @@ use units::{Distance, Interval, Priority};
 
 use super::levels::{Levels, PortLevels};
 use super::marks::Marks;
-use super::request::Request;
+use super::request::{PlanError, Request};
+use crate::gateway::Gateway;
+use crate::load;
 
 /// The port to the data center.
 pub(super) const LOCAL: &str = "dc0";
@@ -28,6 +30,11 @@ pub(super) struct Form<'a> {
     pub devices: bool,
     /// LSCC's key instead of the file that has it.
     pub key: Option<&'a str>,
+}
+
+/// The gateway at `end` that a text of this `form` makes.
+pub(super) fn read(request: &Request, end: usize, form: &Form<'_>) -> Result<Gateway, PlanError> {
+    Ok(load::parse(&text(request, end, form), "plan")?)
 }
 
 /// The code point of frames of a lossless priority: 26 for 3, as most RoCE networks have it, and 8 more for each.

@@ -40,7 +40,7 @@ pub fn plan(plan: &LinkPlan, proof: Option<Value>) -> Value {
         "pause_local_ns": plan.pauses.local.0,
         "priorities_without_limit": plan.pauses.unlimited.iter().map(|it| it.number()).collect::<Value>(),
         "watchdogs": plan.pauses.neighbours.iter().map(neighbour).collect::<Value>(),
-        "note": super::page::note(plan),
+        "note": super::summary::note(plan),
         "schemes": rows.collect::<Value>(),
         "slots": plan.slots.iter().map(|row| json!({ "slot_ns": row.slot.0, "buffer_bytes": row.buffer.0 })).collect::<Value>(),
         "hosts": {

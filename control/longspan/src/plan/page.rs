@@ -6,14 +6,14 @@ use core::fmt::Write;
 use telemetry::table::Table;
 use units::{Interval, PrioritySet};
 
-/// The columns of a page.
-pub(super) const WIDTH: usize = 100;
+use super::summary::{WIDTH, summary};
+
 /// The column at which the name of a result ends.
 const NAME: usize = 14;
 
 /// The page. Writing to a string cannot fail, so no result is looked at.
 pub fn page(plan: &LinkPlan) -> String {
-    let mut out = super::summary::summary(plan);
+    let mut out = summary(plan);
     out.push('\n');
     for part in &plan.parts {
         write_part(&mut out, part);
@@ -174,13 +174,6 @@ fn write_schemes(out: &mut String, plan: &LinkPlan) {
     out.push('\n');
 }
 
-/// What an option has an effect on, where that is not the plan itself.
-pub fn note(plan: &LinkPlan) -> Option<String> {
-    let config::plan::Request { slot, scheme, .. } = &plan.built.request;
-    let slot = slot.filter(|_| !scheme.has_slots())?;
-    Some(format!("--slot {slot} has an effect on the comparison of schemes only: {scheme} has no slots"))
-}
-
 fn write_hosts(out: &mut String, plan: &LinkPlan) {
     let hosts = &plan.hosts;
     write_part(out, &hosts.part);
@@ -220,6 +213,7 @@ fn write_cores(out: &mut String, plan: &LinkPlan) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::summary::note;
     use super::*;
     use config::plan::{Request, Scheme};
     use core::fmt::Display;

@@ -6,8 +6,8 @@ use switch::program::{GroupSettings, PortSettings, Threshold};
 use units::human::thousands;
 use units::{Bytes, Interval};
 
-use super::page::{WIDTH, note};
-
+/// The columns of a page.
+pub(super) const WIDTH: usize = 100;
 /// The column at which the text of a line begins.
 const TEXT: usize = 14;
 
@@ -29,6 +29,13 @@ pub fn summary(plan: &LinkPlan) -> String {
         out += &format!("  {note}\n");
     }
     out
+}
+
+/// What an option has an effect on, where that is not the plan itself.
+pub fn note(plan: &LinkPlan) -> Option<String> {
+    let config::plan::Request { slot, scheme, .. } = &plan.built.request;
+    let slot = slot.filter(|_| !scheme.has_slots())?;
+    Some(format!("--slot {slot} has an effect on the comparison of schemes only: {scheme} has no slots"))
 }
 
 /// A line with its name, wrapped.
