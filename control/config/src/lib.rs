@@ -14,6 +14,8 @@ mod defaults;
 mod device;
 mod diff;
 mod emulation;
+#[cfg(test)]
+mod every_key;
 mod file;
 mod flow_control;
 mod gateway;

@@ -41,7 +41,8 @@ pub fn parse(text: &str, name: &str) -> Result<Gateway, ConfigError> {
     gateway(text, name, None)
 }
 
-fn gateway(text: &str, name: &str, directory: Option<&Path>) -> Result<Gateway, ConfigError> {
+/// Reads the gateway in `text`, whose key files begin in `directory`.
+pub(crate) fn gateway(text: &str, name: &str, directory: Option<&Path>) -> Result<Gateway, ConfigError> {
     let problems = Problems::new(name, text);
     let gateway = read(text, name, directory, &problems);
     let (gateway, warnings) = problems.finish(gateway)?;

@@ -7,6 +7,8 @@
 
 mod beside;
 mod build;
+#[cfg(test)]
+mod every_key;
 mod host;
 mod import;
 mod layers;
