@@ -34,7 +34,8 @@ pub fn capture(vdev: &str) -> Option<&str> {
 /// Whether a virtual device has no receive ring that can overflow: it reads a file, or makes its frames when they are asked for.
 pub fn never_overflows(vdev: &str) -> bool {
     vdev.starts_with("net_null")
-        || vdev.starts_with("net_pcap") && interface_of(vdev, &["iface=", "rx_iface="]).is_none()
+        || vdev.starts_with("net_pcap")
+            && interface_of(vdev, &["iface=", "rx_iface=", "rx_iface_in="]).is_none()
 }
 
 /// Whether a kernel interface is its own link, and not one end of a pair such as veth or a part of another interface.

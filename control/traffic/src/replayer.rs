@@ -5,7 +5,7 @@ use replay::capture::{CaptureError, Captured, FrameSource, Merge, Merged, Pace, 
 use serde::Serialize;
 use std::collections::VecDeque;
 use switch::program::Classification;
-use units::{BitRate, Bytes, LinkClock, Nanos, PortId, Priority, WireBytes};
+use units::{BitRate, Bytes, Interval, LinkClock, Nanos, PortId, Priority, WireBytes};
 use wire::ethernet::{self, EtherType};
 use wire::mac_control::Message;
 use wire::{ipv4, ipv6, vlan};
@@ -16,6 +16,10 @@ const ROOM: usize = 64 << 20;
 pub(crate) const LONGEST: u32 = 9_216 + 18;
 /// The most frames that are given away at once.
 const BURST: usize = 32;
+/// How long before its time on the link a frame may be given away, so that a burst goes at once.
+const AHEAD: Interval = Interval::from_micros(5);
+/// The most frames of other sources that are passed over before the pauses that came are read again.
+const SKIPPED: usize = 256;
 
 /// The figures of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -48,7 +52,6 @@ struct Waiting {
     due: Nanos,
     priority: Priority,
     bytes: Vec<u8>,
-    was_paused: bool,
 }
 
 /// A capture at one port, sans-IO. Each priority has a queue, and frames leave in order of their times, no faster than the
@@ -60,8 +63,9 @@ pub struct Replayer<S> {
     rate: BitRate,
     link: LinkClock,
     paused_until: [Nanos; Priority::COUNT],
-    /// The next frame of the capture.
+    /// The next frame of the capture, and whether there is none any more.
     next: Option<Waiting>,
+    is_read: bool,
     queues: [VecDeque<Waiting>; Priority::COUNT],
     /// The bytes in the queues.
     held: usize,
@@ -88,6 +92,7 @@ impl<S: FrameSource> Replayer<S> {
             link: LinkClock::new(rate),
             paused_until: [Nanos::ZERO; Priority::COUNT],
             next: None,
+            is_read: false,
             queues: Default::default(),
             held: 0,
             error: None,
@@ -97,15 +102,17 @@ impl<S: FrameSource> Replayer<S> {
         Ok(replayer)
     }
 
-    /// Reads the next frame that is to be sent. An error ends the capture.
+    /// Reads on to the next frame that is to be sent, if it is not far. An error ends the capture.
     fn read(&mut self) {
-        self.next = None;
         let origin = self.merge.origin();
-        while self.next.is_none() {
+        for _ in 0..SKIPPED {
+            if self.next.is_some() || self.is_read {
+                return;
+            }
             let Merged { now, frame, .. } = match self.merge.next_frame() {
                 Ok(Some(merged)) => merged,
-                Ok(None) => return,
-                Err(error) => return self.error = Some(error),
+                Ok(None) => return self.is_read = true,
+                Err(error) => return (self.is_read, self.error) = (true, Some(error)),
             };
             let Captured { data, original_length, .. } = frame;
             let is_control =
@@ -119,7 +126,7 @@ impl<S: FrameSource> Replayer<S> {
             bytes.resize(original_length as usize, 0);
             self.report.filled += u64::from(frame.is_cut());
             let (due, priority) = (self.begin + now.since(origin), priority(data));
-            self.next = Some(Waiting { due, priority, bytes, was_paused: false });
+            self.next = Some(Waiting { due, priority, bytes });
         }
     }
 
@@ -140,17 +147,17 @@ impl<S: FrameSource> Replayer<S> {
 
     /// Gives `out` the frames that are due, of priorities that are not paused.
     pub(crate) fn send(&mut self, now: Nanos, out: &mut impl FnMut(&[u8])) {
+        self.read();
         while self.held < ROOM
-            && let Some(mut next) = self.next.take_if(|next| next.due <= now)
+            && let Some(next) = self.next.take_if(|next| next.due <= now)
         {
             let place = next.priority.index();
-            next.was_paused = self.paused_until[place] > now;
             self.held += next.bytes.len();
             self.queues[place].push_back(next);
             self.read();
         }
         for _ in 0..BURST {
-            if self.link.free_at() > now {
+            if self.link.free_at() > now + AHEAD {
                 return;
             }
             let open = self.queues.iter_mut().zip(self.paused_until).filter(|(_, until)| *until <= now);
@@ -164,15 +171,19 @@ impl<S: FrameSource> Replayer<S> {
             self.link.occupy(now, WireBytes::of_frame(Bytes(length as u64)));
             self.report.frames += 1;
             self.report.bytes += length as u64;
-            self.report.paused += u64::from(sent.was_paused);
+            self.report.paused += u64::from(sent.due < self.paused_until[sent.priority.index()]);
             self.report.latest_ns = self.report.latest_ns.max(now.since(sent.due).0);
             out(&sent.bytes);
         }
     }
 
-    /// When to call [`Replayer::send`] if nothing arrives.
+    /// When to call `send` if nothing arrives.
     pub fn next_deadline(&self) -> Nanos {
-        let next = self.next.as_ref().filter(|_| self.held < ROOM).map_or(Nanos::NEVER, |next| next.due);
+        let next = match &self.next {
+            Some(next) if self.held < ROOM => next.due,
+            None if !self.is_read => Nanos::ZERO,
+            _ => Nanos::NEVER,
+        };
         let opens = self.queues.iter().zip(self.paused_until).filter(|(queue, _)| !queue.is_empty());
         let opens = opens.map(|(_, until)| until.max(self.link.free_at())).min();
         next.min(opens.unwrap_or(Nanos::NEVER))
@@ -180,7 +191,7 @@ impl<S: FrameSource> Replayer<S> {
 
     /// Whether all frames were sent.
     pub fn is_done(&self) -> bool {
-        self.next.is_none() && self.held == 0
+        self.is_read && self.next.is_none() && self.held == 0
     }
 
     /// Its figures after `duration`, and why the capture could not be read to its end.
@@ -213,7 +224,7 @@ fn priority(frame: &[u8]) -> Priority {
 mod tests {
     use super::*;
     use replay::capture::Interface;
-    use units::{Interval, PauseQuanta, PrioritySet};
+    use units::{PauseQuanta, PrioritySet};
     use wire::ethernet::MacAddress;
     use wire::pfc;
 
@@ -295,6 +306,26 @@ mod tests {
         let (report, _) = replayer.end(Duration::ZERO);
         assert_eq!((report.pauses_received, report.paused), (1, 2));
         assert_eq!(report.latest_ns / 1_000, 412);
+    }
+
+    #[test]
+    fn frames_that_a_fast_link_carries_at_once_are_given_away_together() {
+        let source = Frames(vec![(0, 0); 40], None, 0);
+        let mut replayer = Replayer::new(source, None, BitRate::gigabits(100), BEGIN).unwrap();
+        let mut sent = 0;
+        replayer.send(BEGIN, &mut |_: &[u8]| sent += 1);
+        assert_eq!(sent, BURST);
+        assert_eq!(played(&mut replayer).len(), 40 - BURST);
+    }
+
+    #[test]
+    fn a_long_run_of_other_frames_is_passed_over_in_parts() {
+        let mut replayer = replayer(&[(0, 0)]);
+        replayer.merge = Merge::new([(Frames(vec![(1, 0); 600], None, 0), Pace::AsCaptured)]).unwrap();
+        (replayer.next, replayer.sources) = (None, Some(Splitter::new([])));
+        replayer.send(BEGIN, &mut |_: &[u8]| unreachable!("no source has these frames"));
+        assert_eq!(replayer.report.left_out, SKIPPED as u64);
+        assert!(!replayer.is_done() && replayer.next_deadline() <= BEGIN);
     }
 
     #[test]

@@ -93,10 +93,14 @@ pub(crate) fn pause_names(driver: &str) -> PauseNames {
     }
 }
 
+/// The names that a device of mlx5 reports: `MLX5_PCI_DRIVER_NAME` and `MLX5_AUXILIARY_DRIVER_NAME` in
+/// drivers/common/mlx5/mlx5_common_defs.h.
+const MLX5: [&str; 2] = ["mlx5_pci", "mlx5_auxiliary"];
+
 /// Whether the kernel's driver keeps the card of a driver, and counts its MAC control frames: `pport_802_3_stats_desc` in Linux's
 /// drivers/net/ethernet/mellanox/mlx5/core/en_stats.c.
 pub(crate) fn is_counted_by_kernel(driver: &str) -> bool {
-    driver == "net_mlx5"
+    MLX5.contains(&driver)
 }
 
 /// Whether PFC frames pass a device of this driver, a name as in [`crate::Port::driver`].
@@ -110,7 +114,7 @@ pub fn pfc_passage(driver: &str) -> PfcPassage {
             "the ice driver sends PFC frames, but whether received ones reach software depends on the \
              card's receive settings (PRTMAC_HSEC_CTL_RX_FORWARD_CONTROL)",
         ),
-        "net_mlx5" => PfcPassage::Unknown(
+        _ if MLX5.contains(&driver) => PfcPassage::Unknown(
             "the card's firmware decides whether received PFC frames reach software (docs/connectx.md)",
         ),
         _ => PfcPassage::Unknown("it is not known how this driver treats MAC control frames"),
@@ -124,7 +128,8 @@ pub fn pfc_passage(driver: &str) -> PfcPassage {
 /// queue, which no one serves. `net_e1000_em` offers two transmit queues for every chip, but an 82540EM has
 /// one: frames in the other never leave.
 pub(crate) fn may_have_control_queue(driver: &str) -> bool {
-    matches!(driver, "net_null" | "net_ice" | "net_i40e" | "net_ixgbe" | "net_mlx5" | "net_vmxnet3")
+    matches!(driver, "net_null" | "net_ice" | "net_i40e" | "net_ixgbe" | "net_vmxnet3")
+        || MLX5.contains(&driver)
 }
 
 /// Whether a driver sends frames in several mbufs although it does not report so. Other drivers would send
@@ -150,7 +155,8 @@ mod tests {
     fn the_drivers_whose_passage_is_unknown_or_blocked_have_counters_of_pauses_where_dpdk_has_them() {
         let counts = |driver| pause_names(driver) != PauseNames::default();
         assert_eq!(["net_ice", "net_i40e", "net_ixgbe"].map(counts), [true; 3]);
-        assert_eq!(["net_mlx5", "net_virtio", "net_of_tomorrow"].map(counts), [false; 3]);
+        assert_eq!(["mlx5_pci", "net_virtio", "net_of_tomorrow"].map(counts), [false; 3]);
+        assert!(is_counted_by_kernel("mlx5_pci") && !is_counted_by_kernel("net_ice"));
     }
 
     #[test]

@@ -26,7 +26,7 @@ table! {
         /// Whether hosts open each queue pair by messages of the connection manager, before its first data. TCP has no such messages
         connection_management: At<bool>, default(false);
         /// A message of the connection manager is sent again after this time without an answer
-        connection_timeout: At<Interval>, within(SOME..=MOST), needs(connection_management), auto("as `retransmission_timeout` of hosts, for the longest path");
+        connection_timeout: At<Interval>, within(SOME..=MOST), only(connection_management, true), auto("as `retransmission_timeout` of hosts, for the longest path");
     }
 }
 

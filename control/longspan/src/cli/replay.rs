@@ -29,7 +29,7 @@ use units::Interval;
         --from dc0=10.0.17.0/24,02:00:00:00:00:01 --from lh0=10.0.18.0/24
 
   Split what `longspan capture` wrote, by its interfaces:
-    longspan replay --config gateway.toml --split dc0.pcapng --from dc0=interface:veth0
+    longspan replay --config gateway.toml --split dc0.pcapng --from dc0=interface:0
 
   Generate load: replay 1000 times faster, ten times in a row; or at line rate:
     longspan replay --config gateway.toml --in dc0=a.pcap --speed 1000x --loop 10
@@ -57,7 +57,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "FILE", requires = "from", conflicts_with = "inputs")]
     pub split: Option<PathBuf>,
     /// Frames of --split from one of these sources enter through PORT. A source is a MAC address, an
-    /// IP address, an IP prefix, or interface:NAME of a pcapng file. The first match wins, in the order given
+    /// IP address, an IP prefix, or interface:NAME or interface:NUMBER of a pcapng file. The first match wins, in the order given
     #[arg(long, value_name = "PORT=SOURCE[,SOURCE...]", requires = "split", conflicts_with = "inputs")]
     pub from: Vec<PortSources>,
     /// Replay speed: a factor such as 1000x, 0.5x or 2/3x, or line-rate to ignore the timestamps and

@@ -476,8 +476,7 @@ fn headroom_short(class: &Class<'_>) -> Option<String> {
 
 /// RoCEv2 of a port with a lossless priority is meant for that.
 fn roce_in_lossy(class: &Class<'_>) -> Option<String> {
-    let lossy = class.port.priorities().filter(|it| !it.now.ingress.lossless);
-    let dropped = lossy.map(|it| (it.now.priority, it.count(|it| it.dropped_roce)));
+    let dropped = class.port.priorities().map(|it| (it.now.priority, it.count(|it| it.dropped_roce)));
     let told: Vec<_> = dropped
         .filter(|(_, frames)| *frames > 0)
         .map(|(priority, frames)| format!("{} of priority {priority}", thousands(frames)))
@@ -485,7 +484,7 @@ fn roce_in_lossy(class: &Class<'_>) -> Option<String> {
     let number = class.priority.now.priority;
     (!told.is_empty()).then(|| {
         format!(
-            "RoCEv2 frames found no room: {}, which is lossy. Priority {number} is lossless.",
+            "RoCEv2 frames found no room, as they were lossy: {}. Priority {number} is lossless.",
             told.join(", ")
         )
     })
@@ -498,7 +497,9 @@ fn far_end_congested(class: &Class<'_>) -> Option<String> {
     let share = class.priority.share(|it| it.pauses_received.paused_ns);
     let grants = WITH_GRANTS.iter().any(speaks);
     // The rate since the start says nothing about the queue of now.
-    let is_short = grants && waiting > 0 && !class.gateway.is_since_start() && !port.is_full();
+    // What the link carries in this time may wait without any congestion.
+    let usual = port.now.port.rate_bits_per_second / 8 / 10_000;
+    let is_short = grants && waiting > usual && !class.gateway.is_since_start() && !port.is_full();
     let holds = is_short || share > MUCH_PAUSED && (grants || WITH_PAUSES.iter().any(speaks));
     holds.then(|| {
         let waiting = bytes(waiting);

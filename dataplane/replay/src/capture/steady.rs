@@ -4,16 +4,18 @@ use super::CaptureError;
 use super::source::{Captured, FrameSource, Interface};
 use units::{Interval, Nanos};
 
-/// Frames of several queues are out of order by less. A clock that is set back by more was stepped: ntpd slews what is
-/// below 128 ms.
+/// Frames of several queues of an interface are out of order by less. A clock that is set back by more was stepped.
 const REORDERED: Interval = Interval::from_millis(1);
 /// A frame so long after the one before may have a wrong timestamp.
 const SUSPECT: Interval = Interval::from_secs(1);
+/// It has one if the frame after it is so long before it.
+const FAR: Interval = Interval::from_millis(500);
 
 /// What was wrong with the timestamps of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockFaults {
-    /// Frames that were less than a millisecond out of order, and were raised to the instant of the one before.
+    /// Frames that were less than a millisecond out of order among those of their interface, and were raised to the instant
+    /// of the one before.
     pub raised: u64,
     /// Frames that alone were far off, and were given the instant of the one before.
     pub strays: u64,
@@ -36,6 +38,9 @@ pub(super) struct Steady<S> {
     held: Option<(Held, Result<bool, CaptureError>)>,
     /// The latest timestamp since the clock was last set back.
     latest: Option<Nanos>,
+    /// The latest timestamp of each interface since then. The frames of several come in batches, so those of one may be far
+    /// behind those of another.
+    of_interface: Vec<Nanos>,
     /// By how much the clock has been set back.
     behind: Interval,
     pub(super) faults: ClockFaults,
@@ -52,7 +57,14 @@ struct Held {
 
 impl<S: FrameSource> Steady<S> {
     pub(super) fn new(source: S) -> Self {
-        Self { source, held: None, latest: None, behind: Interval::ZERO, faults: ClockFaults::default() }
+        Self {
+            source,
+            held: None,
+            latest: None,
+            of_interface: Vec::new(),
+            behind: Interval::ZERO,
+            faults: ClockFaults::default(),
+        }
     }
 
     /// Moves to the next frame, and returns its instant; `None` at the end.
@@ -65,20 +77,22 @@ impl<S: FrameSource> Steady<S> {
         if !more? {
             return Ok(None);
         }
-        let at = self.source.current().map_or(Nanos::ZERO, |frame| frame.at);
+        let now = self.source.current().map(|frame| (frame.at, frame.interface.number as usize));
+        let (at, interface) = now.unwrap_or_default();
         let latest = *self.latest.get_or_insert(at);
         if at < latest || at.since(latest) > SUSPECT {
-            self.judge(at, latest);
+            self.judge(at, latest, interface);
         } else {
-            self.latest = Some(at);
+            self.follow(at, interface);
         }
         Ok(self.latest.map(|latest| latest + self.behind))
     }
 
     /// Decides what the timestamp `at` means, which is before `latest` or long after it.
     #[cold]
-    fn judge(&mut self, at: Nanos, latest: Nanos) {
-        if at < latest && latest.since(at) <= REORDERED {
+    fn judge(&mut self, at: Nanos, latest: Nanos, interface: usize) {
+        let own = self.of_interface.get(interface).copied().unwrap_or_default();
+        if at < latest && own <= at + REORDERED {
             self.faults.raised += 1;
             return;
         }
@@ -86,7 +100,7 @@ impl<S: FrameSource> Steady<S> {
         let more = self.source.advance();
         let next = self.source.current().map(|frame| frame.at).filter(|_| matches!(more, Ok(true)));
         self.held = held.map(|held| (held, more));
-        let goes_back = |next: Nanos| at < latest || next + REORDERED < at;
+        let goes_back = |next: Nanos| at < latest || next + FAR < at;
         if next.is_some_and(|next| next + REORDERED >= latest && goes_back(next)) {
             self.faults.strays += 1;
             return;
@@ -94,8 +108,19 @@ impl<S: FrameSource> Steady<S> {
         if at < latest {
             self.faults.steps += 1;
             self.behind += latest.since(at);
+            self.of_interface.clear();
         }
+        self.follow(at, interface);
+    }
+
+    /// Takes the timestamp of an interface as the latest.
+    #[inline]
+    fn follow(&mut self, at: Nanos, interface: usize) {
         self.latest = Some(at);
+        if self.of_interface.len() <= interface {
+            self.of_interface.resize(interface + 1, Nanos::ZERO);
+        }
+        self.of_interface[interface] = at;
     }
 
     /// The frame that the last call of [`Steady::advance`] moved to.
@@ -126,6 +151,7 @@ mod tests {
     use super::super::testing::*;
     use super::*;
     use proptest::prelude::*;
+    use std::collections::VecDeque;
     use std::io::Cursor;
 
     /// A capture with a frame at each of these milliseconds.
@@ -180,6 +206,36 @@ mod tests {
             (vec![1_000, 1_002, 1_002, 1_003], faults(1, 0, 0))
         );
         assert_eq!(played(&[1, 9_000, 99_000, 99_001]), (vec![1, 9_000, 99_000, 99_001], faults(0, 0, 0)));
+    }
+
+    #[test]
+    fn batches_of_several_interfaces_are_no_steps_of_the_clock() {
+        // Of interface 0, those of interface 1 from the same 4 ms, and so on.
+        let batches = [(0, [0, 2, 4]), (1, [1, 3, 4]), (0, [5, 7, 9]), (1, [6, 7, 9])];
+        let frames = batches.into_iter().flat_map(|(interface, at)| at.map(|at| (interface, 1_000 + at)));
+        let mut source = Steady::new(Frames(frames.collect(), None));
+        let mut instants = Vec::new();
+        while let Some(at) = source.advance().unwrap() {
+            instants.push(at.0 / 1_000_000 - 1_000);
+        }
+        assert_eq!(instants, [0, 2, 4, 4, 4, 4, 5, 7, 9, 9, 9, 9]);
+        assert_eq!(source.faults, faults(4, 0, 0));
+    }
+
+    /// Frames with their interface and millisecond.
+    struct Frames(VecDeque<(u32, u64)>, Option<(u32, u64)>);
+
+    impl FrameSource for Frames {
+        fn advance(&mut self) -> Result<bool, CaptureError> {
+            self.1 = self.0.pop_front();
+            Ok(self.1.is_some())
+        }
+
+        fn current(&self) -> Option<Captured<'_>> {
+            let (number, millis) = self.1?;
+            let at = Nanos(millis * 1_000_000);
+            Some(Captured { at, data: &[], original_length: 60, interface: Interface { number, name: "" } })
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::chart::text::escaped;
 use crate::failure::Failure;
 use drawn::{CURVES_MAX, Drawn};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use units::human::count_of;
 
@@ -42,7 +43,11 @@ pub fn write(directory: &Path, summary: &Summary) -> Result<(), Failure> {
     let path = directory.join(PICTURE);
     match bars::picture(&sets::of(summary)) {
         Some(picture) => fs::write(&path, picture).map_err(Failure::unwritten(path)),
-        None => Ok(()),
+        // One of an earlier run compares what is no longer there.
+        None => fs::remove_file(&path).or_else(|error| match error.kind() {
+            ErrorKind::NotFound => Ok(()),
+            _ => Err(Failure::unwritten(path)(error)),
+        }),
     }
 }
 
