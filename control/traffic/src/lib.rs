@@ -6,7 +6,6 @@
 //! come out. A [`Replayer`] is a capture at a port, and a [`Storm`] a sender of pauses. `ports` moves frames between them and devices of DPDK.
 
 #[cfg(feature = "dpdk")]
-#[cfg(feature = "dpdk")]
 mod device;
 mod expected;
 #[cfg(feature = "dpdk")]

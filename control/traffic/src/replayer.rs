@@ -131,7 +131,7 @@ impl<S: FrameSource> Replayer<S> {
     }
 
     /// Obeys a PFC frame; other frames are ignored.
-    pub(crate) fn arrive(&mut self, now: Nanos, frame: &[u8]) {
+    pub fn arrive(&mut self, now: Nanos, frame: &[u8]) {
         let Ok(view) = ethernet::View::parse(frame) else { return };
         if view.ether_type() != EtherType::MAC_CONTROL {
             return;
@@ -146,7 +146,7 @@ impl<S: FrameSource> Replayer<S> {
     }
 
     /// Gives `out` the frames that are due, of priorities that are not paused.
-    pub(crate) fn send(&mut self, now: Nanos, out: &mut impl FnMut(&[u8])) {
+    pub fn send(&mut self, now: Nanos, out: &mut impl FnMut(&[u8])) {
         self.read();
         while self.held < ROOM
             && let Some(next) = self.next.take_if(|next| next.due <= now)
@@ -177,7 +177,7 @@ impl<S: FrameSource> Replayer<S> {
         }
     }
 
-    /// When to call `send` if nothing arrives.
+    /// When to call [`Replayer::send`] if nothing arrives.
     pub fn next_deadline(&self) -> Nanos {
         let next = match &self.next {
             Some(next) if self.held < ROOM => next.due,

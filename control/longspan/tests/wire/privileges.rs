@@ -79,7 +79,7 @@ fn all_goes(lab: &Lab) {
     let configuration = two_ports("1G", "1G");
     let pair = Pair::new(lab, &configuration);
     expect_little(&pair.gateway, USER, NONE);
-    assert!(pair.gateway.log().contains("runs as user no one, with no capabilities"));
+    assert!(pair.gateway.log().contains("runs as user nobody, with no capabilities"));
     expect_sound(pair, &configuration, lab);
 }
 

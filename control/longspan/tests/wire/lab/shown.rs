@@ -19,5 +19,5 @@ pub fn pauses(shown: &Value, name: &str) -> bool {
 /// PFC frames that a port sent for the lossless priority.
 pub fn pauses_sent(shown: &Value, name: &str) -> u64 {
     let pauses = &port(shown, name)["priorities"][usize::from(LOSSLESS.1)]["pauses_sent"];
-    ["xoff", "refresh", "xon", "slot"].iter().filter_map(|kind| pauses[kind].as_u64()).sum()
+    ["xoff", "refresh", "xon", "slot", "timed"].iter().filter_map(|kind| pauses[kind].as_u64()).sum()
 }
