@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use telemetry::health::HealthVerdict;
 use telemetry::{NoSuchPort, Restarted};
-use units::human::count_of;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -162,7 +161,7 @@ pub enum Failure {
     Traffic(#[from] traffic::Unfinished),
     /// A capture was not sent to its end.
     #[cfg(feature = "dpdk")]
-    #[error("the capture was not sent to its end; {} were left unsent by the device", count_of(*unsent, "frame"))]
+    #[error("the capture was not sent to its end; {} were left unsent by the device", units::human::count_of(*unsent, "frame"))]
     NotPlayed {
         /// Frames.
         unsent: u64,
