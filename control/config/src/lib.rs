@@ -15,6 +15,7 @@ mod device;
 mod diff;
 mod emulation;
 #[cfg(test)]
+#[path = "tests/every_key/mod.rs"]
 mod every_key;
 mod file;
 mod flow_control;

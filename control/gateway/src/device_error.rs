@@ -60,7 +60,12 @@ pub fn may_heal(error: &EalError) -> bool {
             | EalError::PciDeviceNotTaken { .. }
             | EalError::PciDeviceInUse { .. }
             | EalError::TooFewHugepages { .. }
-    ) || matches!(error, EalError::Device { device, .. } if device.contains("_af_packet"))
+    ) || matches!(error, EalError::Device { device, .. } if is_af_packet(device))
+}
+
+/// Whether a virtual device is one of af_packet, whatever its interface is called.
+fn is_af_packet(device: &str) -> bool {
+    device.split(',').next().is_some_and(|driver| driver.contains("_af_packet"))
 }
 
 #[cfg(test)]
@@ -75,6 +80,6 @@ mod tests {
             may_heal(&EalError::Device { device: device.to_owned(), source })
         };
         assert!(failed("net_af_packet_dc0,iface=veth0") && failed("eth_af_packet0,iface=veth0"));
-        assert!(!failed("net_pcap0,rx_pcap=in.pcap"));
+        assert!(!failed("net_pcap0,rx_pcap=in.pcap") && !failed("net_pcap0,iface=my_af_packet"));
     }
 }

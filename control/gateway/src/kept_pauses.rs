@@ -51,7 +51,7 @@ impl Reading {
     }
 }
 
-/// What is known of one port.
+/// The readings of one port, and the judgement.
 #[derive(Clone, Copy, Debug)]
 struct OfPort {
     /// Whether the device passes received pauses, by what it did last; unknown until the peer pauses the port.
@@ -63,7 +63,7 @@ struct OfPort {
     owed: u64,
     /// Pauses that the device has kept.
     kept: u64,
-    /// What was told last, of how many kept pauses, and when.
+    /// The passage that was told last, of how many kept pauses, and when.
     told: Option<(Passage, u64, Instant)>,
 }
 
@@ -95,8 +95,8 @@ impl OfPort {
         }
     }
 
-    /// What is to be told of it, if anything: the first that is known, a change, and pauses kept since, once per `repeat`.
-    /// Returns it with the pauses kept since it was told last.
+    /// Returns the passage if it is to be told: at first, after a change, and once per `repeat` if more pauses were kept. With it
+    /// come the pauses kept since it was told last.
     fn news(&mut self, repeat: Duration, now: Instant) -> Option<(Passage, u64)> {
         let (told, told_kept) = self.told.map_or((Passage::Unknown, 0), |(told, kept, _)| (told, kept));
         let elapsed = self.told.map_or(Duration::MAX, |(.., at)| now.duration_since(at));

@@ -12,7 +12,7 @@ use switch::receive_ring::BURST;
 /// A reason why a plan does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
-    /// What is missing: `"cores"`, `"memory"` or `"lateness"`.
+    /// The resource: `"cores"`, `"memory"` or `"lateness"`.
     pub of: &'static str,
     /// Why, with the number.
     pub why: String,

@@ -8,6 +8,7 @@
 mod beside;
 mod build;
 #[cfg(test)]
+#[path = "tests/every_key.rs"]
 mod every_key;
 mod host;
 mod import;

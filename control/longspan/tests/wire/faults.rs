@@ -103,6 +103,7 @@ fn stands_still_too_long(lab: &Lab) {
     });
     let [_, missed] = received_and_missed();
     assert!(missed > 0, "the ring was full");
+    wait_until("the frames of the ring to leave", || pair.gateway.mbufs_in_use() <= idle_mbufs);
     expect_sound(lab, pair, idle_mbufs);
 }
 

@@ -84,7 +84,7 @@ fn gateway(dc0: &str, lh0: &str, rest: &str) -> Gateway {
     config::parse(&text, "staged.toml").unwrap()
 }
 
-/// What is around a gateway.
+/// A gateway and its surroundings.
 struct Stage {
     gateway: Gateway,
     /// The gateway at the other end of lh0, if one is there.
@@ -296,7 +296,7 @@ impl Run<'_> {
         }
     }
 
-    /// What is at the other end of lh0 takes `frames`, and answers.
+    /// The other end of lh0 takes `frames`, and answers.
     fn hear(&mut self, now: Nanos, frames: Vec<Vec<u8>>) {
         if self.stage.is_measured {
             let mut answers = Answers::default();

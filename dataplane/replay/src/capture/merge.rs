@@ -67,7 +67,7 @@ impl<S: FrameSource> Merge<S> {
         self.origin
     }
 
-    /// What was wrong with the timestamps of all sources so far.
+    /// Faults of the timestamps of all sources so far.
     pub fn clock_faults(&self) -> ClockFaults {
         self.lanes.iter().fold(ClockFaults::default(), |mut all, lane| {
             all += lane.source.faults;

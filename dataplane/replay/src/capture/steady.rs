@@ -11,7 +11,7 @@ const SUSPECT: Interval = Interval::from_secs(1);
 /// It has one if the frame after it is so long before it.
 const FAR: Interval = Interval::from_millis(500);
 
-/// What was wrong with the timestamps of a capture.
+/// Faults of the timestamps of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockFaults {
     /// Frames that were less than a millisecond out of order among those of their interface, and were raised to the instant

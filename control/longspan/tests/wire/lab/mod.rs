@@ -19,7 +19,7 @@ pub use namespace::Namespace;
 pub use process::{Ended, Process};
 #[allow(unused_imports, reason = "the soak has no terminal")]
 pub use screen::Screen;
-pub use shown::{pauses, pauses_sent, port};
+pub use shown::{most_pfc_frames_sent, pauses, pauses_sent, port};
 pub use station::{Flow, Receiver, Sender, Sent};
 pub use tools::{IPERF3_BLOCK, answers, iperf3, ping, scapy, tcpreplay, tshark, tshark_write};
 pub use wait::wait_until;

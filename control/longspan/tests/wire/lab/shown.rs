@@ -18,6 +18,15 @@ pub fn pauses(shown: &Value, name: &str) -> bool {
 
 /// PFC frames that a port sent for the lossless priority.
 pub fn pauses_sent(shown: &Value, name: &str) -> u64 {
-    let pauses = &port(shown, name)["priorities"][usize::from(LOSSLESS.1)]["pauses_sent"];
+    pauses_of(&port(shown, name)["priorities"][usize::from(LOSSLESS.1)])
+}
+
+/// The most PFC frames that a port can have sent: one may pause several priorities.
+pub fn most_pfc_frames_sent(shown: &Value, name: &str) -> u64 {
+    port(shown, name)["priorities"].as_array().expect("priorities").iter().map(pauses_of).sum()
+}
+
+fn pauses_of(priority: &Value) -> u64 {
+    let pauses = &priority["pauses_sent"];
     ["xoff", "refresh", "xon", "slot", "timed"].iter().filter_map(|kind| pauses[kind].as_u64()).sum()
 }
