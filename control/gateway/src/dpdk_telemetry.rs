@@ -210,4 +210,4 @@ impl Desk {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

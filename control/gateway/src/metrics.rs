@@ -207,6 +207,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dpdk_telemetry::tests::observed;
     use rustix::net::sockopt::tcp_user_timeout;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::{Receiver, channel};
@@ -237,6 +238,20 @@ mod tests {
             assert!(closed.contains(&error.kind()), "{error}");
         }
         String::from_utf8(answer).unwrap()
+    }
+
+    #[test]
+    fn findings_look_back_for_half_a_minute_to_a_minute_however_often_a_server_scrapes() {
+        for every in [1, 5, 15, 30] {
+            let mut history = History::default();
+            for seconds in (0..600).step_by(every) {
+                let mut now = observed();
+                (now.at_ns, now.uptime_ns) = (seconds as u64 * 1_000_000_000, seconds as u64 * 1_000_000_000);
+                let covered = history.older.as_ref().map_or(0, |older| now.at_ns - older.at_ns);
+                assert!(seconds < 60 || (HALF_NS..=2 * HALF_NS).contains(&covered), "{every}: {covered}");
+                history.encode(now, Format::OpenMetrics);
+            }
+        }
     }
 
     #[test]

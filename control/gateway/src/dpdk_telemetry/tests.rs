@@ -17,7 +17,7 @@ const PRIVATE: Access = Access { mode: 0o600, group: None };
 const WAITS: Waits = Waits { receive: Duration::from_secs(60), send: Duration::from_secs(60) };
 
 /// A gateway without workers.
-fn observed() -> Snapshot {
+pub(crate) fn observed() -> Snapshot {
     let text = "[[port]]\nname = \"dc0\"\nrate = \"1G\"\n[[port]]\nname = \"lh0\"\nrate = \"1G\"\n";
     let gateway = config::parse(text, "gateway.toml").unwrap();
     Snapshot::new(&Observation {
