@@ -265,7 +265,7 @@ pub enum ProblemKind {
     #[error("no PFC frame can ask for {given} at {rate}; the longest pause is {most}")]
     PauseTooLong { given: Interval, rate: BitRate, most: Interval },
     #[error(
-        "PFC pauses priority {priority} of port {port} at {xoff}, so ECN with Kmin {kmin} never acts before PFC"
+        "PFC pauses priority {priority} of port {port} at {xoff}, before its frames alone fill the queue to Kmin {kmin} of ECN"
     )]
     EcnAfterPfc { priority: Priority, port: String, kmin: Bytes, xoff: Bytes },
     #[error("no queue reaches {kmax}, because the buffer holds {buffer}; ECN never marks every frame")]
