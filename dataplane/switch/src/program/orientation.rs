@@ -2,8 +2,9 @@
 
 use units::Priority;
 
-/// The level of a port's neighbour beside the level of this switch (IEEE 802 Nendica report, "The Lossless Network
-/// for Data Centers", section "PFC deadlock prevention using topology recognition").
+/// The level of a port's neighbour beside the level of this switch (IEEE 802 Nendica report
+/// "Intelligent Lossless Data Center Networks", draft of 2021, section "PFC deadlock prevention using topology
+/// recognition").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orientation {
     /// The neighbour is at a higher level, nearer to the spine.

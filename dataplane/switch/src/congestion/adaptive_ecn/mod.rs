@@ -1,10 +1,10 @@
 //! ECN thresholds that move with the traffic, within bounds.
 //!
 //! Low thresholds keep queues and so the latency of short flows low; high ones keep the link busy for long flows (IEEE
-//! 802 Nendica report, "The Lossless Network for Data Centers", section "Intelligent ECN threshold optimization"). The
-//! report has a model that learns. Here it is a rule with three lines. Two of its inputs are the report's: the ports that
-//! feed the queue (incast ratio) and the growth of the queue. Instead of the third, the mix of mice and elephants, it
-//! looks at how busy the link is.
+//! 802 Nendica report "Intelligent Lossless Data Center Networks", draft of 2021, section "Intelligent ECN threshold
+//! optimization"). The report has a model that learns. Here it is a rule with three lines. Two of its inputs are the
+//! report's: the ports that feed the queue (incast ratio) and the growth of the queue. Instead of the third, the mix of
+//! mice and elephants, it looks at how busy the link is.
 //!
 //! It has no timer; it looks when frames leave, at most once in an interval. An idle port therefore costs nothing, and
 //! bounds that leave no room give what fixed thresholds give, to the byte.
