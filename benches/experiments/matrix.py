@@ -20,7 +20,7 @@ SWEPT = "traffic.inter.distribution"
 MEAN, TAIL = "slowdown.inter.mean", "slowdown.inter.p99"
 VICTIM = "slowdown.victim.p99"
 BUFFERS = ("buffer.gw-east.max_bytes", "buffer.gw-west.max_bytes")
-RESERVED = ("reserved.gw-east.gw-west.bytes", "reserved.gw-west.gw-east.bytes")
+MAY_HOLD = ("may_hold.gw-east.gw-west.bytes", "may_hold.gw-west.gw-east.bytes")
 USED = "link.long.gw-east.utilisation"
 # Message sizes, up to and including the upper end.
 SIZES = (("up to 100 kB", 0, 100e3), ("up to 1 MB", 100e3, 1e6), ("above 1 MB", 1e6, math.inf))
@@ -29,7 +29,7 @@ SIZES = (("up to 100 kB", 0, 100e3), ("up to 1 MB", 100e3, 1e6), ("above 1 MB", 
 def at_the_long_link(run):
     """The metrics of a run. Where relays end the long link, theirs take the names of the gateways'."""
     metrics = run["metrics"]
-    names = {name: name.replace("gw-", "relay-") for name in (*BUFFERS, *RESERVED, USED)}
+    names = {name: name.replace("gw-", "relay-") for name in (*BUFFERS, *MAY_HOLD, USED)}
     return metrics | {name: metrics[relay] for name, relay in names.items() if relay in metrics}
 
 
@@ -65,7 +65,7 @@ def costs(scheme, workloads, runs):
         f"{victim:.2f}",
         f"{100 * statistics.mean(used):.0f} %" if used else "-",
         f"{most(BUFFERS) / 1e6:.1f} MB",
-        f"{most(RESERVED) / 1e6:.1f} MB",
+        f"{most(MAY_HOLD) / 1e6:.1f} MB",
         f"{total('pfc.total.paused_ns') / 1e6:,.1f} ms",
         f"{total('control.frames'):,.0f}",
         f"{total('drops.lossless', 'drops.lossy'):,.0f}",
@@ -83,7 +83,7 @@ def print_link(path):
     rows = lambda of: [of(scheme, workloads, own) for scheme, own in by_scheme.items()]
     print_table(["scheme", *workloads], rows(slowdowns))
     print()
-    took = ["link used", "most held", "reserved", "paused", "control frames", "dropped", "sent again"]
+    took = ["link used", "most held", "may hold", "paused", "control frames", "dropped", "sent again"]
     print_table(["scheme", "victim, p99", *took], rows(costs))
     print()
     return runs
@@ -112,7 +112,7 @@ def csv_rows(path):
         number = lambda name: f"{of[name]:.3f}".rstrip("0").rstrip(".") if name in of else ""
         plain = [MEAN, TAIL, "slowdown.victim.mean", VICTIM]
         sizes = list(by_size(path.parent / run["name"] / "fct.csv"))
-        rest = [USED, *BUFFERS, *RESERVED, "pfc.total.paused_ns", "control.frames"]
+        rest = [USED, *BUFFERS, *MAY_HOLD, "pfc.total.paused_ns", "control.frames"]
         rest += ["drops.lossless", "drops.lossy", "retransmitted.packets"]
         who = [path.parent.name, run["variant"], run["parameters"][SWEPT], run["seed"], run["ending"]]
         yield who + [number(name) for name in plain] + sizes + [number(name) for name in rest]
@@ -123,7 +123,7 @@ def print_csv(paths):
     names = [f"{size}: {what}" for size, *_ in SIZES for what in ("flows", "slowdown mean", "slowdown p99")]
     head = ["link", "scheme", "workload", "seed", "ending", "slowdown mean", "slowdown p99"]
     head += ["victim slowdown mean", "victim slowdown p99", *names, "utilisation of the long link"]
-    head += ["most in gw-east bytes", "most in gw-west bytes", "reserved in gw-east bytes", "reserved in gw-west bytes"]
+    head += ["most in gw-east bytes", "most in gw-west bytes", "gw-east may hold bytes", "gw-west may hold bytes"]
     head += ["paused ns", "control frames", "dropped lossless", "dropped lossy", "sent again packets"]
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(head)

@@ -61,3 +61,4 @@ pub use place::Location;
 pub use problem::{ConfigError, Problem, ProblemKind, Severity};
 pub use render::{reference, render, render_without_keys};
 pub use round_trip::RoundTripSum;
+pub use thresholds::may_hold;

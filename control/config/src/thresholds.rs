@@ -19,6 +19,13 @@ pub(crate) fn highest_xoff(group: &LosslessGroup, buffer: &BufferSettings) -> By
     }
 }
 
+/// The most that the lossless groups of `port` may hold: XOFF, of a dynamic threshold the highest, and headroom. `None` if
+/// it has none.
+pub fn may_hold(port: &PortSettings, buffer: &BufferSettings) -> Option<Bytes> {
+    let groups = port.groups.iter().filter_map(GroupSettings::lossless);
+    groups.map(|group| highest_xoff(group, buffer) + group.headroom).reduce(|sum, held| sum + held)
+}
+
 /// The least XON with which an egress port of `rate` never runs dry: after XON is passed, what is still queued lasts for
 /// the `round_trip` until the first new frame arrives ("Minimizing Buffer Utilization for Lossless Inter-DC Links",
 /// section III-B: `2 Rd D`). In cells, which frames of the worst lengths need.
@@ -52,4 +59,38 @@ pub(crate) fn least_shared(ports: &[PortSettings], buffer: &BufferSettings) -> B
         Threshold::Dynamic(_) => None,
     });
     fixed.fold(Bytes(buffer.shared.0.div_ceil(2)), Bytes::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switch::program::DynamicThreshold;
+    use wire::ethernet::MacAddress;
+
+    fn group(xoff: Threshold) -> GroupSettings {
+        let (reserved, headroom) = (Bytes(4_000), Bytes(500_000));
+        let (xon, xon_offset) = (Bytes::ZERO, Bytes::ZERO);
+        GroupSettings::Lossless(LosslessGroup { reserved, xoff, xon, xon_offset, headroom })
+    }
+
+    #[test]
+    fn a_port_may_hold_the_highest_xoff_and_the_headroom_of_each_lossless_group_whatever_its_scheme() {
+        let mut port = PortSettings::lossy("a", MacAddress([2, 0, 0, 0, 0, 1]), BitRate::gigabits(100));
+        let shared = Bytes(5_000_000);
+        let buffer =
+            BufferSettings { shared, headroom: Bytes(1_000_000), egress_lossy: shared, packing: None };
+        assert_eq!(may_hold(&port, &buffer), None);
+        port.groups[3] = group(Threshold::Static(Bytes(1_000_000)));
+        assert_eq!(
+            may_hold(&port, &buffer),
+            Some(Bytes(1_500_000)),
+            "a static XOFF includes what is reserved"
+        );
+        port.groups[4] = group(Threshold::Dynamic(DynamicThreshold::new(2).unwrap()));
+        assert_eq!(
+            may_hold(&port, &buffer),
+            Some(Bytes(6_004_000)),
+            "4/5 of the pool above what is reserved"
+        );
+    }
 }

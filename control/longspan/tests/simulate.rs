@@ -207,7 +207,10 @@ fn a_summary_has_parameters_metrics_and_verdicts() {
         let ends = ["min", "max"].map(|of| metrics[format!("settled.burst.{of}_bps")].as_u64());
         assert!(!settled.is_empty());
         assert_eq!(ends, [settled.iter().min().copied(), settled.iter().max().copied()]);
-        assert!(metrics["reserved.sw0.r0.bytes"].as_u64().unwrap() > 10_000, "at least its headroom");
+        let [may_hold, held] =
+            ["may_hold.sw0.r0.bytes", "ingress.sw0.r0.max_bytes"].map(|it| metrics[it].as_u64());
+        assert!(may_hold.unwrap() > 10_000, "at least its headroom");
+        assert!(may_hold >= held);
         let path = format!("out/{}/summary.json", run["name"].as_str().unwrap());
         let of_run = setting.summary(&path);
         assert_eq!(&of_run["metrics"], metrics);

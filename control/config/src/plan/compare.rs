@@ -3,12 +3,13 @@
 use units::{Bytes, Interval, WireBytes};
 
 use super::built::Built;
-use super::longest::{fixed, group, held};
+use super::longest::{fixed, group};
 use super::request::{PlanError, Request};
 use super::scheme::Scheme;
 use super::slot::within;
 use crate::flow_control::bifrost::keys::BifrostDecl;
 use crate::flow_control::bifrost::plan::held_with;
+use crate::thresholds::may_hold;
 
 /// A scheme on the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,11 +41,10 @@ impl Row {
     pub fn new(built: &Built) -> Self {
         let (port, _) = built.long();
         let scheme = built.request.scheme;
-        let priorities = built.request.count();
         let (frame, every) = scheme.planned().control(port);
         Self {
             scheme,
-            buffer: Bytes(held(port).0.saturating_mul(priorities)),
+            buffer: may_hold(port, &built.gateways[0].program.settings().buffer).unwrap_or_default(),
             control: rate_of(frame, every),
             reaction: reaction(built, every),
             needs: scheme.planned().needs(),

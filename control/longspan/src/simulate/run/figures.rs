@@ -2,9 +2,9 @@
 
 use super::ports::{PortPlace, program};
 use crate::simulate::summary::{Figure, Metrics};
+use config::may_hold;
 use simulation::{Ending, NetworkSpec, NodeKind, Outcome, SwitchOutcome};
 use switch::figure::{LISTS, Reading, Seen};
-use switch::program::{GroupSettings, LosslessGroup, PortSettings, Threshold};
 use switch::{GroupReport, PortInspection};
 use units::Priority;
 
@@ -53,6 +53,9 @@ pub fn figures(
         let look = switch.and_then(|switch| switch.ports.get(place.port.index()));
         if let Some((look, program)) = look.zip(program(network, place.node)) {
             of_port(Seen { settings: program.port(place.port), look }, &place.name, &mut say);
+            if let Some(bytes) = may_hold(program.port(place.port), &program.settings().buffer) {
+                say(format!("may_hold.{}.bytes", place.name), bytes.0);
+            }
         }
     }
 }
@@ -106,29 +109,10 @@ fn of_port(seen: Seen<'_>, name: &str, say: &mut impl FnMut(String, u64)) {
     let lossless = port.groups.iter().filter(|group| group.lossless);
     let held = |group: &GroupReport| group.watermark.persistent().0 + group.headroom_watermark.persistent().0;
     say(format!("ingress.{name}.max_bytes"), lossless.map(held).sum());
-    if let Some(bytes) = reserved(seen.settings) {
-        say(format!("reserved.{name}.bytes"), bytes);
-    }
     for (list, of_run, value) in listed(seen) {
         say(format!("{list}.{name}.{of_run}"), value);
     }
     pauses(name, &[port], say);
-}
-
-/// The buffer that the port reserves to be lossless: H of Bifrost; otherwise the threshold and the headroom of each
-/// lossless group. A dynamic threshold reserves only the group's own part. `None` if nothing is lossless.
-fn reserved(port: &PortSettings) -> Option<u64> {
-    let groups = || port.groups.iter().filter_map(GroupSettings::lossless);
-    groups().next()?;
-    Some(port.bifrost().map_or_else(|| groups().map(of_group).sum(), |bifrost| bifrost.buffer.0))
-}
-
-fn of_group(group: &LosslessGroup) -> u64 {
-    let below = match group.xoff {
-        Threshold::Static(level) => level.max(group.reserved),
-        Threshold::Dynamic(_) => group.reserved,
-    };
-    below.0 + group.headroom.0
 }
 
 /// PFC of `ports` in both directions.
@@ -154,43 +138,4 @@ fn dropped(ports: &[&PortInspection], lossless: bool) -> u64 {
         port.ingress.dropped[priority].iter().chain(&port.queues[priority].dropped)
     });
     volumes.map(|volume| volume.frames).sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use core::num::NonZeroU32;
-    use switch::program::{Bifrost, DynamicThreshold, FlowControl, VirtualIncoming};
-    use units::{BitRate, Bytes, Interval, WireBytes};
-    use wire::ethernet::MacAddress;
-
-    fn group(reserved: u64, xoff: Threshold, headroom: u64) -> GroupSettings {
-        GroupSettings::Lossless(LosslessGroup {
-            reserved: Bytes(reserved),
-            xoff,
-            xon: Bytes::ZERO,
-            xon_offset: Bytes::ZERO,
-            headroom: Bytes(headroom),
-        })
-    }
-
-    #[test]
-    fn a_port_reserves_thresholds_and_headroom_or_what_bifrost_grants_from() {
-        let mut port = PortSettings::lossy("a", MacAddress([2, 0, 0, 0, 0, 1]), BitRate::gigabits(100));
-        assert_eq!(reserved(&port), None);
-        port.groups[3] = group(4_000, Threshold::Static(Bytes(1_000_000)), 500_000);
-        assert_eq!(reserved(&port), Some(1_500_000), "a static threshold includes the reserved part");
-        port.groups[4] = group(4_000, Threshold::Dynamic(DynamicThreshold::new(2).unwrap()), 500);
-        assert_eq!(reserved(&port), Some(1_504_500), "the pool of a dynamic threshold is for all");
-        port.flow_control = FlowControl::Bifrost(Bifrost {
-            buffer: WireBytes(700_000),
-            slot: Interval::from_micros(10),
-            round_trip: Interval::from_micros(100),
-            check_every: NonZeroU32::MIN,
-            virtual_incoming: VirtualIncoming::Counter,
-            holdover: Interval::ZERO,
-            lateness: Interval::ZERO,
-        });
-        assert_eq!(reserved(&port), Some(700_000));
-    }
 }
