@@ -35,7 +35,7 @@ fn the_first_simulation_prints_and_draws_what_the_pages_show() {
     assert_eq!(printed, std::fs::read_to_string(golden).unwrap());
     assert!(picture == std::fs::read_to_string(drawn).unwrap(), "docs/long-link.svg is another picture");
     let readme = read("README.md");
-    for figure in ["29.9 MB", "10.8 MB", "2.43 ms", "1.18 ms", "96.8 Gb/s", "68.6 Gb/s"] {
+    for figure in ["29.9 MB", "10.8 MB", "2.43 ms", "1.18 ms", "96.8 Gb/s", "76.9 Gb/s"] {
         assert!(printed.contains(figure) && readme.contains(figure), "{figure}");
     }
     let (_, tables) = printed.split_once("\n\n").unwrap();
