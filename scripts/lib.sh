@@ -10,6 +10,7 @@
 #   need_command CMD PKG WHY    a command, and the Debian package that brings it
 #   need_rust                   cargo, at least the rust-version of Cargo.toml, and a linker
 #   need_dpdk                   DPDK and what its bindings are made with
+#   need_test_tools             the programs that tests call
 #   need_longspan [OPTION...]   sets `longspan` to the program that LONGSPAN names, or builds it with these options of cargo
 #   need_kernel MODULE...       sets `kernel`, a directory with Debian's kernel for guests and these of its modules
 #   need_rust_component CMD...  cargo's own subcommands that rustup installs apart: fmt, clippy
@@ -115,6 +116,17 @@ need_rust() {
 need_dpdk() {
     need_packages 'DPDK, and what its bindings are made with (or build with --no-default-features)' \
         libdpdk-dev libclang-dev pkg-config
+}
+
+need_test_tools() {
+    need_packages 'oracles of the tests: other dissectors, another replayer, and clients' \
+        tshark python3-scapy tcpreplay tmux dpdk-dev
+    need_packages 'hosts in network namespaces, for the tests on the wire' \
+        iproute2 ethtool procps iputils-ping iperf3 linuxptp
+    # Debian starts the daemon when it installs it, which would speak on every interface of this machine from then on.
+    ! is_installed lldpd || return 0
+    need_packages 'a neighbour that speaks LLDP' lldpd
+    as_root systemctl disable --now lldpd >/dev/null 2>&1 || true
 }
 
 need_longspan() {
