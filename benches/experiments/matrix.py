@@ -18,7 +18,10 @@ from markdown_table import print_table
 SWEPT = "traffic.inter.distribution"
 # The slowdown of all flows on one workload, and of the host pair that shares no host's link with them.
 MEAN, TAIL = "slowdown.inter.mean", "slowdown.inter.p99"
-VICTIM = "slowdown.victim.p99"
+VICTIM, VICTIM_TAIL = "slowdown.victim.mean", "slowdown.victim.p99"
+FLOWS, VICTIM_FLOWS = "fct.inter.count", "fct.victim.count"
+# With fewer flows, the 99th percentile is the maximum.
+LEAST_FLOWS = 100
 BUFFERS = ("buffer.gw-east.max_bytes", "buffer.gw-west.max_bytes")
 MAY_HOLD = ("may_hold.gw-east.gw-west.bytes", "may_hold.gw-west.gw-east.bytes")
 USED = "link.long.gw-east.utilisation"
@@ -40,12 +43,14 @@ def median(runs, metric):
 
 
 def cell(runs):
-    """Mean and 99th percentile of the slowdown; how many runs had flows left at their limit."""
+    """Mean of the slowdown, and its 99th percentile or the few flows; how many runs had flows left at their limit."""
     mean, tail = median(runs, MEAN), median(runs, TAIL)
     if mean is None or tail is None:
         return "-"
+    flows = min(run["metrics"][FLOWS] for run in runs)
     left = sum(run["ending"] != "finished" for run in runs)
-    return f"{mean:.2f} / {tail:.2f}" + (f" ({left} unfinished)" if left else "")
+    text = f"{mean:.2f} / {tail:.2f}" if flows >= LEAST_FLOWS else f"{mean:.2f} (flows: {flows:.0f})"
+    return text + (f" ({left} unfinished)" if left else "")
 
 
 def slowdowns(scheme, workloads, runs):
@@ -54,7 +59,7 @@ def slowdowns(scheme, workloads, runs):
 
 
 def costs(scheme, workloads, runs):
-    """The worst tail of the victim, and what the scheme took for it, on all workloads together."""
+    """The worst mean of the victim, and what the scheme took for it, on all workloads together."""
     metrics = [at_the_long_link(run) for run in runs]
     total = lambda *names: sum(of.get(name, 0) for of in metrics for name in names)
     most = lambda names: max((of.get(name, 0) for of in metrics for name in names), default=0)
@@ -84,7 +89,7 @@ def print_link(path):
     print_table(["scheme", *workloads], rows(slowdowns))
     print()
     took = ["link used", "most held", "may hold", "paused", "control frames", "dropped", "sent again"]
-    print_table(["scheme", "victim, p99", *took], rows(costs))
+    print_table(["scheme", "victim, mean", *took], rows(costs))
     print()
     return runs
 
@@ -94,7 +99,7 @@ def nearest_rank(values, share):
 
 
 def by_size(file):
-    """Count, mean and 99th percentile of the slowdown of the flows in each range of sizes."""
+    """Count, mean and 99th percentile of the slowdown of the flows in each range of sizes. Few have no percentile."""
     with file.open(encoding="utf-8", newline="") as lines:
         flows = [flow for flow in csv.DictReader(lines) if flow["group"] == "inter" and flow["slowdown"]]
     found = [(float(flow["bytes"]), float(flow["slowdown"])) for flow in flows]
@@ -102,7 +107,7 @@ def by_size(file):
         values = [slowdown for size, slowdown in found if least < size <= most]
         yield len(values)
         yield f"{statistics.mean(values):.3f}" if values else ""
-        yield f"{nearest_rank(values, 0.99):.3f}" if values else ""
+        yield f"{nearest_rank(values, 0.99):.3f}" if len(values) >= LEAST_FLOWS else ""
 
 
 def csv_rows(path):
@@ -110,19 +115,21 @@ def csv_rows(path):
     for run in json.loads(path.read_text(encoding="utf-8"))["runs"]:
         of = at_the_long_link(run)
         number = lambda name: f"{of[name]:.3f}".rstrip("0").rstrip(".") if name in of else ""
-        plain = [MEAN, TAIL, "slowdown.victim.mean", VICTIM]
+        tail = lambda name, flows: number(name) if of.get(flows, 0) >= LEAST_FLOWS else ""
+        own = [number(FLOWS), number(MEAN), tail(TAIL, FLOWS)]
+        own += [number(VICTIM_FLOWS), number(VICTIM), tail(VICTIM_TAIL, VICTIM_FLOWS)]
         sizes = list(by_size(path.parent / run["name"] / "fct.csv"))
         rest = [USED, *BUFFERS, *MAY_HOLD, "pfc.total.paused_ns", "control.frames"]
         rest += ["drops.lossless", "drops.lossy", "retransmitted.packets"]
         who = [path.parent.name, run["variant"], run["parameters"][SWEPT], run["seed"], run["ending"]]
-        yield who + [number(name) for name in plain] + sizes + [number(name) for name in rest]
+        yield who + own + sizes + [number(name) for name in rest]
 
 
 def print_csv(paths):
     """All runs of all links."""
     names = [f"{size}: {what}" for size, *_ in SIZES for what in ("flows", "slowdown mean", "slowdown p99")]
-    head = ["link", "scheme", "workload", "seed", "ending", "slowdown mean", "slowdown p99"]
-    head += ["victim slowdown mean", "victim slowdown p99", *names, "utilisation of the long link"]
+    head = ["link", "scheme", "workload", "seed", "ending", "flows", "slowdown mean", "slowdown p99"]
+    head += ["victim flows", "victim slowdown mean", "victim slowdown p99", *names, "utilisation of the long link"]
     head += ["most in gw-east bytes", "most in gw-west bytes", "gw-east may hold bytes", "gw-west may hold bytes"]
     head += ["paused ns", "control frames", "dropped lossless", "dropped lossy", "sent again packets"]
     out = csv.writer(sys.stdout, lineterminator="\n")
