@@ -1,4 +1,5 @@
-"""Prints the claims of experiments as a table in Markdown: benches/experiments/claims.py SUMMARY.json...
+"""Prints the claims of experiments as a table in Markdown, and how many of each kind have which verdict:
+benches/experiments/claims.py SUMMARY.json...
 
 Ends with status 1 where an invariant did not hold. Any other outcome of a run is a result.
 """
@@ -9,6 +10,9 @@ import pathlib
 import sys
 
 from markdown_table import print_table
+
+HEAD = ["experiment", "claim", "kind", "what", "paper", "mean", "error", "range", "seeds", "agree", "flows", "verdict"]
+KIND, VERDICT = HEAD.index("kind"), HEAD.index("verdict")
 
 
 def figure(value, relative):
@@ -22,13 +26,16 @@ def figure(value, relative):
 
 
 def measured(claim):
-    """The median, and the range where there is one. A claim without a figure may have too few flows for it."""
+    """The mean over the seeds, its standard error, the range, the seeds (and how many a verdict needs), the share of them
+    that agrees on the direction of a change."""
     ours, relative = claim["ours"], claim["against"] is not None
     if ours is None:
-        flows = claim["flows"] if claim["verdict"] == "not measured" else None
-        return "" if flows is None else f"{flows} flows"
-    median, least, most = (figure(ours[key], relative) for key in ("median", "min", "max"))
-    return median if least == most else f"{median} ({least} to {most})"
+        return [""] * 5
+    error = "" if ours["standard_error"] is None else figure(ours["standard_error"], relative).lstrip("+")
+    least, most = (figure(ours[key], relative) for key in ("min", "max"))
+    seeds = f"{ours['seeds']}" + (f" of {claim['needed']}" if claim["needed"] else "")
+    agree = f"{100 * ours['agree']:.0f} %" if relative else ""
+    return [figure(ours["mean"], relative), error, least if least == most else f"{least} to {most}", seeds, agree]
 
 
 def papers(claim):
@@ -41,20 +48,33 @@ def rows(path):
     summary = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     for claim in summary["claims"]:
         paper = " to ".join(figure(value, claim["against"] is not None) for value in papers(claim))
-        yield [experiment, claim["id"], claim["text"], paper, measured(claim), claim["verdict"]]
+        flows = "" if claim["flows"] is None else str(claim["flows"])
+        verdict = claim["verdict"] + (f" (near {', '.join(claim['near'])})" if claim["near"] else "")
+        who = [experiment, claim["id"], claim["kind"], claim["text"], paper]
+        yield [*who, *measured(claim), flows, verdict]
     unfinished = collections.Counter(
         (run["variant"] or "", run["message"] or "", run["ending"])
         for run in summary["runs"]
         if run["ending"] != "finished"
     )
     for (variant, message, ending), runs in unfinished.items():
-        yield [experiment, variant + (f" ({runs} runs)" if runs > 1 else ""), message, "", "", ending]
+        name = variant + (f" ({runs} runs)" if runs > 1 else "")
+        yield [experiment, name, "", message, *[""] * 7, ending]
+
+
+def print_counts(claims):
+    """How many claims of each kind have which verdict."""
+    counts = collections.Counter((row[KIND], row[VERDICT].split(" (")[0]) for row in claims)
+    kinds, verdicts = (sorted({key[place] for key in counts}) for place in (0, 1))
+    print_table(["kind", *verdicts], [[kind, *(str(counts[kind, verdict]) for verdict in verdicts)] for kind in kinds])
 
 
 def main():
     found = [row for path in sys.argv[1:] for row in rows(path)]
-    print_table(["experiment", "claim", "what", "paper", "measured", "verdict"], found)
-    if any(row[-1] == "violation" for row in found):
+    print_table(HEAD, found)
+    print()
+    print_counts([row for row in found if row[KIND]])
+    if any(row[VERDICT] == "violation" for row in found):
         sys.exit(1)
 
 

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use config::scenario::{Override, Paper, Scenario, ScenarioFile};
+use config::scenario::{Claim, Override, Paper, Scenario, ScenarioFile, Source};
 use simulation::{FlowRecord, Observer, Outcome, Simulation};
 
 #[derive(Default)]
@@ -109,20 +109,33 @@ fn every_scenario_that_we_ship_runs_to_its_end_in_all_its_variants_when_it_is_qu
     }
 }
 
+/// A claim with these further keys.
+fn claim(keys: &str) -> Claim {
+    let text = format!(
+        "[topology]\ntemplate = \"incast\"\n[[traffic]]\npattern = \"all-to-all\"\n\
+         [[variant]]\nname = \"one\"\n[[variant]]\nname = \"other\"\n\
+         [[claim]]\nid = \"id\"\ntext = \"text\"\nmetric = \"metric\"\nof = \"one\"\n{keys}"
+    );
+    let mut file = ScenarioFile::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    file.claims.remove(0)
+}
+
+#[test]
+fn a_claim_is_that_of_a_paper_unless_it_is_ours() {
+    let source = |stated: &str| claim(&format!("paper = 0\n{stated}")).source;
+    let stated = ["", "source = \"paper\"", "source = \"ours\""];
+    assert_eq!(stated.map(source), [Source::Paper, Source::Paper, Source::Ours]);
+}
+
 #[test]
 fn a_claim_of_equality_has_a_tolerance_of_its_own() {
-    let tolerance = |against: &str, paper: &str, stated: &str| {
-        let text = format!(
-            "[topology]\ntemplate = \"incast\"\n[[traffic]]\npattern = \"all-to-all\"\n\
-             [[variant]]\nname = \"one\"\n[[variant]]\nname = \"other\"\n\
-             [[claim]]\nid = \"id\"\ntext = \"text\"\nmetric = \"metric\"\nof = \"one\"\n\
-             paper = {paper}\n{against}{stated}"
-        );
-        let file = ScenarioFile::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
-        match file.claims[0].paper {
-            Paper::Figure { tolerance, .. } => tolerance,
-            Paper::Range { .. } => panic!("it is one figure"),
-        }
+    let tolerance = |against: &str, paper: &str, stated: &str| match claim(&format!(
+        "paper = {paper}\n{against}{stated}"
+    ))
+    .paper
+    {
+        Paper::Figure { tolerance, .. } => tolerance,
+        Paper::Range { .. } => panic!("it is one figure"),
     };
     let against = "against = \"other\"\n";
     for (against, paper, stated, expected) in [

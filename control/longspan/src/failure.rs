@@ -57,6 +57,9 @@ pub enum Failure {
         /// Whether the replay or simulation had started.
         running: bool,
     },
+    /// A table of known figures cannot be read.
+    #[error("{}: {}", .0.display(), .1)]
+    Figures(PathBuf, csv::Error),
     /// The page of an experiment cannot be created. The results are written.
     #[error("{0}")]
     Page(#[from] PageError),
@@ -226,7 +229,9 @@ impl Failure {
             #[cfg(feature = "dpdk")]
             Self::Ports(_) => true,
             Self::Usage(_) | Self::Port(_) | Self::Rejected(_) | Self::Config(_) | Self::Check { .. } => true,
-            Self::Start(_) | Self::Refused(_) | Self::Write { running: false, .. } => true,
+            Self::Start(_) | Self::Refused(_) | Self::Figures(..) | Self::Write { running: false, .. } => {
+                true
+            }
             _ => false,
         };
         ExitCode::from(if is_early { 2 } else { 1 })

@@ -57,9 +57,9 @@ fn a_shortened_run_judges_nothing_and_keeps_its_figures() {
 
 #[test]
 fn a_run_that_deadlocks_as_it_is_meant_to_is_no_failure() {
-    let (run, summary) = summary("deadlock", &["--quick"]);
+    let (run, summary) = summary("deadlock", &["--quick", "--seeds", "2"]);
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
     let endings: Vec<_> = summary["runs"].as_array().unwrap().iter().map(|run| &run["ending"]).collect();
-    assert_eq!(endings, ["deadlock", "finished"]);
+    assert_eq!(endings, ["deadlock", "deadlock", "finished", "finished"]);
     assert_eq!(verdicts(&summary), ["reproduced"; 4], "it has no quick values, so it is judged");
 }

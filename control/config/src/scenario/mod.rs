@@ -32,7 +32,7 @@ pub(crate) use layers::EcnDecl;
 pub use model::{Sampling, Scenario};
 pub use overlay::{Override, ParseOverrideError};
 pub use run::{Claim, Paper};
-pub use words::Better;
+pub use words::{Better, Source};
 
 use std::path::Path;
 

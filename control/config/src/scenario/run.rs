@@ -4,7 +4,7 @@ use toml::de::DeValue;
 use units::Interval;
 
 use super::names::Names;
-use super::words::Better;
+use super::words::{Better, Source};
 use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::section::Section;
@@ -104,6 +104,8 @@ pub struct Claim {
     pub better: Option<Better>,
     /// The least number of flows on which a figure may rest, if stated.
     pub least_flows: Option<u32>,
+    /// Whose claim it is.
+    pub source: Source,
 }
 
 /// The default tolerance.
@@ -132,6 +134,8 @@ table! {
         better: At<Better>, auto("with `against`, the direction in which the paper's figure changes; without, none");
         /// Flows that must have ended in each run: those of the metric's group for completion times and slowdowns, otherwise all. With fewer, the claim is not measured
         least_flows: At<u32>, within(1..=u32::MAX), auto("for completion times and slowdowns: 100 for `p95` and `p99`, otherwise 20; none for other metrics");
+        /// Whose claim it is: `"ours"` for an aim or a variant of ours, which tables count apart
+        source: At<Source>, default(Source::Paper);
     }
 }
 
@@ -156,7 +160,7 @@ pub(super) fn claim<'n>(
             section.problems.error_with(place, || ProblemKind::undefined("variant", name, known));
         }
     }
-    let stated = decl.tolerance.map(|it| it.value);
+    let (stated, source) = (decl.tolerance.as_ref().map(|it| it.value), decl.source());
     let is_relative = decl.against.is_some();
     let tolerance =
         |value| stated.unwrap_or(if is_relative && value == 0.0 { TOLERANCE_OF_EQUALITY } else { TOLERANCE });
@@ -172,6 +176,7 @@ pub(super) fn claim<'n>(
         },
         better: decl.better.map(|it| it.value),
         least_flows: decl.least_flows.map(|it| it.value),
+        source,
     })
 }
 

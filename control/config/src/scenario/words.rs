@@ -34,6 +34,13 @@ words! {
         /// More is better.
         "more" => More,
     }
+    /// Whose claim it is.
+    pub enum Source {
+        /// That of a paper, a standard or a vendor.
+        "paper" => Paper,
+        /// Ours: an aim, or a figure of a variant of ours.
+        "ours" => Ours,
+    }
 }
 
 value_types! {

@@ -34,6 +34,9 @@ use std::path::PathBuf;
   Save a long run every ten minutes; after Ctrl-C, SIGTERM or a crash, the same command goes on from there:
     longspan simulate scenario.toml --out out --checkpoint 10m
 
+  Keep the figures of claims across builds, with seeds that no one has tuned on:
+    longspan simulate scenario.toml --out out --seed 1001 --seeds 20 --figures figures.csv
+
   Run a third of the runs in each of three jobs, then write the summary and the report:
     longspan simulate scenario.toml --out out --seeds 5 --shard 1/3     (also 2/3 and 3/3)
     longspan simulate scenario.toml --out out --seeds 5 --join
@@ -77,6 +80,9 @@ pub struct SimulateArgs {
     /// Repeat runs that are already complete
     #[arg(long)]
     pub again: bool,
+    /// Keep what verdicts rest on in FILE (CSV), and repeat no run whose figures it has, whatever build ran it
+    #[arg(long, value_name = "FILE", conflicts_with = "quick")]
+    pub figures: Option<PathBuf>,
     /// Write a checkpoint of each run every TIME (30s, 10m, 2h) and on an interrupt, from which the same command
     /// goes on. Results are the same. Default: an interrupted run begins anew
     #[arg(long, value_name = "TIME", value_parser = clock_time)]

@@ -20,12 +20,18 @@ impl Build {
         }
         Self(text.finish())
     }
+
+    /// The digest of all inputs of a run whose scenario has this digest.
+    pub fn of_run(&self, scenario: &str) -> String {
+        let mut digest = Digest::new();
+        [&self.0, scenario].iter().for_each(|text| digest.text(text));
+        digest.finish()
+    }
 }
 
-/// The digest of all inputs of `scenario`, including the files that it names, but not comments.
-pub fn of_run(build: &Build, scenario: &Scenario) -> String {
+/// The digest of `scenario`, including the files that it names, but not comments.
+pub fn of_scenario(scenario: &Scenario) -> String {
     let mut digest = Digest::new();
-    digest.text(&build.0);
     let Scenario { name, network, topology, groups, traffic, sampling, switches, .. } = scenario;
     digest.debug(&(name, scenario.options(), &network.links, topology));
     digest.debug(&(groups, traffic, sampling, switches));

@@ -59,7 +59,7 @@ impl Export<'_> {
     fn flows(&self) -> csv::Result<()> {
         let mut table = Writer::from_path(self.path(FLOWS))?;
         table.write_record(self.columns().chain(flow_columns()))?;
-        for run in &self.summary.runs {
+        for run in self.summary.runs.iter().filter(|run| !run.is_known) {
             let of_run: Vec<_> = self.cells(run).collect();
             let path = self.directory.join(&run.name).join(FLOWS_OF_RUN);
             let unread = |error| io::Error::other(format!("{}: {error}", path.display()));

@@ -1,5 +1,6 @@
 //! The join of shards.
 
+use super::known::KnownFigures;
 use super::plan::RunPlan;
 use super::run::SUMMARY;
 use super::summary::{self, RunSummary};
@@ -10,17 +11,26 @@ use std::path::Path;
 /// The maximum number of missing runs that are named.
 const NAMED_MAX: usize = 20;
 
-/// The results of all runs of `plan` in `directory`, without running anything. Reports failed runs as
-/// `simulate` does.
+/// The results of all runs of `plan` in `directory` or in the table `known`, without running anything. Reports failed
+/// runs as `simulate` does.
 ///
 /// # Errors
-/// [`Failure::Missing`] if there are runs without results. They are named on standard error.
-pub fn join(plan: &RunPlan, directory: &Path) -> Result<Vec<Option<RunSummary>>, Failure> {
+/// [`Failure::Missing`] if there are runs without results. They are named on standard error. [`Failure::Figures`] and
+/// [`Failure::Write`] for the table.
+pub fn join(
+    plan: &RunPlan,
+    directory: &Path,
+    known: Option<&KnownFigures<'_>>,
+) -> Result<Vec<Option<RunSummary>>, Failure> {
     let mut missing = Vec::new();
     let mut runs = Vec::new();
     for planned in &plan.runs {
-        match summary::read(&directory.join(&planned.name).join(SUMMARY), planned) {
-            Ok(run) => runs.push(Some(run)),
+        let read = summary::read(&directory.join(&planned.name).join(SUMMARY), planned);
+        match read.or_else(|why| known.and_then(|known| known.results(planned)).ok_or(why)) {
+            Ok(run) => {
+                known.map_or(Ok(()), |known| known.keep(planned, &run))?;
+                runs.push(Some(run));
+            }
             Err(why) => missing.push((planned, why)),
         }
     }

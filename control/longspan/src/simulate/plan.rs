@@ -5,6 +5,7 @@ use crate::cli::simulate::{SimulateArgs, SweepArg};
 use crate::failure::Failure;
 use config::Problem;
 use config::scenario::{Override, Scenario, ScenarioFile, Variant};
+use simulation::Faults;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The key of the seed in a scenario.
@@ -27,6 +28,10 @@ pub struct Planned {
     pub overrides: Vec<Override>,
     /// A digest of its inputs.
     pub inputs: String,
+    /// A digest of the same without the executable.
+    pub settings: String,
+    /// Whether a dropped lossless frame need not fail it.
+    pub may_drop: bool,
 }
 
 /// All runs of a scenario, or those of a shard.
@@ -97,9 +102,11 @@ impl RunPlan {
             let parts = [variant.clone(), point.as_deref().map(file_name), Some(format!("seed-{seed}"))];
             let name = parts.into_iter().flatten().collect::<Vec<_>>().join("/");
             self.title = self.title.take().or(scenario.title.clone());
-            let inputs = digest::of_run(build, &scenario);
-            let (point, parameters) = (point.clone(), parameters.clone());
-            self.runs.push(Planned { name, variant, point, parameters, seed, overrides, inputs });
+            let (settings, may_drop) = (digest::of_scenario(&scenario), may_drop(&scenario));
+            let (inputs, point, parameters) = (build.of_run(&settings), point.clone(), parameters.clone());
+            let run =
+                Planned { name, variant, point, parameters, seed, overrides, inputs, settings, may_drop };
+            self.runs.push(run);
         }
         Ok(())
     }
@@ -122,6 +129,12 @@ impl RunPlan {
             None => Ok(()),
         }
     }
+}
+
+/// Whether the options or the faults of a link explain a dropped lossless frame.
+fn may_drop(scenario: &Scenario) -> bool {
+    let has_faults = scenario.network.links.iter().any(|link| link.faults.iter().any(Faults::any));
+    scenario.options().tolerate_loss || has_faults
 }
 
 /// The variants to run; a single `None` if the scenario has none.

@@ -1,6 +1,7 @@
 //! Sets of runs that differ only in their seeds.
 
-use crate::simulate::summary::{RunSummary, Spread, Summary};
+use crate::simulate::figure::Spread;
+use crate::simulate::summary::{RunSummary, Summary};
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,6 @@
 //! `summary.json`: of one run, and of all.
 
+use super::figure::{Estimate, Figure, Metrics};
 use super::plan::Planned;
 use crate::failure::Failure;
 use config::scenario::{Better, Paper};
@@ -10,25 +11,6 @@ use std::path::Path;
 
 /// The version of the files. Files of other versions are not read.
 const FORMAT: u32 = 1;
-
-/// A figure. Whole numbers are written without a fraction.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
-#[serde(transparent)]
-pub struct Figure(pub f64);
-
-impl Serialize for Figure {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const EXACT: f64 = (1_u64 << 53) as f64;
-        if self.0.fract() == 0.0 && self.0.abs() < EXACT {
-            serializer.serialize_i64(self.0 as i64)
-        } else {
-            serializer.serialize_f64(self.0)
-        }
-    }
-}
-
-/// The metrics of a run by name, with units at the end. `docs/simulate.md` explains each.
-pub type Metrics = BTreeMap<String, Figure>;
 
 units::named! {
     /// Why a run ended.
@@ -94,9 +76,32 @@ pub struct RunSummary {
     pub flows: FlowCounts,
     /// Its metrics.
     pub metrics: Metrics,
+    /// Whether they are from a table of known figures, so that there are no files of it.
+    #[serde(skip)]
+    pub is_known: bool,
 }
 
 impl RunSummary {
+    /// That of `planned`, with zero for what is counted.
+    pub fn of(planned: &Planned, ending: EndingName, metrics: Metrics) -> Self {
+        let Planned { name, variant, parameters, seed, .. } = planned.clone();
+        let (end_ns, transmissions, flows) = Default::default();
+        let (message, is_known) = Default::default();
+        Self {
+            name,
+            variant,
+            parameters,
+            seed,
+            ending,
+            message,
+            end_ns,
+            transmissions,
+            flows,
+            metrics,
+            is_known,
+        }
+    }
+
     /// The report of its failure, if it ended like one.
     pub fn failure(&self) -> Option<String> {
         let Self { name, seed, ending, message, .. } = self;
@@ -180,12 +185,41 @@ pub struct ClaimSummary {
     /// The direction in which the figure improves.
     #[serde(serialize_with = "better")]
     pub better: Option<Better>,
+    /// What it is evidence of.
+    pub kind: ClaimKind,
     /// The flows on which our figure rests, in the run with the fewest; `None` if it does not depend on their number.
     pub flows: Option<u64>,
     /// Our figure over all seeds; `None` if it was not measured.
-    pub ours: Option<Spread>,
+    pub ours: Option<Estimate>,
     /// The verdict.
     pub verdict: ClaimVerdict,
+    /// Other verdicts on figures within two standard errors.
+    pub near: Vec<ClaimVerdict>,
+    /// The seeds that a verdict needs, if it is undecided and some number suffices.
+    pub needed: Option<u64>,
+}
+
+impl ClaimSummary {
+    /// Withdraws the verdict, because the runs were shortened.
+    pub fn withdraw(&mut self) {
+        self.verdict = ClaimVerdict::NotJudged;
+        self.near.clear();
+        self.needed = None;
+    }
+}
+
+units::named! {
+    /// What a claim is evidence of.
+    ClaimKind [serde] {
+        /// A claim of a paper.
+        Paper = "paper",
+        /// A claim of ours.
+        Ours = "ours",
+        /// No run violated what the simulator checks in each.
+        Guarantee = "guarantee",
+        /// The figure follows from the configuration.
+        Configured = "configured",
+    }
 }
 
 fn better<S: Serializer>(better: &Option<Better>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -201,35 +235,6 @@ fn paper<S: Serializer>(paper: &Paper, serializer: S) -> Result<S::Ok, S::Error>
     }
 }
 
-/// A figure over several seeds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
-    /// The median; of an even number, the mean of the two in the middle.
-    #[serde(serialize_with = "figure")]
-    pub median: f64,
-    /// The minimum.
-    #[serde(serialize_with = "figure")]
-    pub min: f64,
-    /// The maximum.
-    #[serde(serialize_with = "figure")]
-    pub max: f64,
-}
-
-fn figure<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    Figure(*figure).serialize(serializer)
-}
-
-impl Spread {
-    /// The spread of the finite ones of `values`; `None` if there are none.
-    pub fn of(mut values: Vec<f64>) -> Option<Self> {
-        values.retain(|value| value.is_finite());
-        values.sort_by(f64::total_cmp);
-        let (min, max) = (*values.first()?, *values.last()?);
-        let median = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
-        Some(Self { median, min, max })
-    }
-}
-
 /// The verdict on a claim; `docs/simulate.md` has the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimVerdict {
@@ -239,10 +244,12 @@ pub enum ClaimVerdict {
     Better,
     /// The effect exists, but is smaller.
     Weaker,
-    /// There is no such effect, or the opposite.
+    /// There is no effect, or less than a tenth of the paper's.
+    NoEffect,
+    /// The effect is the opposite, or the figure another one.
     Contradicted,
-    /// The seeds disagree.
-    Mixed,
+    /// There are too few seeds, or they deviate too much.
+    Undecided,
     /// No run has such a figure, or one has too few flows for it.
     NotMeasured,
     /// The runs were shortened.
@@ -264,8 +271,9 @@ impl ClaimVerdict {
             Self::Reproduced => "reproduced",
             Self::Better => "better",
             Self::Weaker => "weaker",
+            Self::NoEffect => "no effect",
             Self::Contradicted => "contradicted",
-            Self::Mixed => "mixed",
+            Self::Undecided => "undecided",
             Self::NotMeasured => "not measured",
             Self::NotJudged => "not judged",
             Self::Unfinished(ending) => ending.name(),
@@ -314,27 +322,4 @@ pub fn write(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
     let unfinished = path.with_extension("json.new");
     let written = fs::write(&unfinished, crate::console::json(value));
     written.and_then(|()| fs::rename(&unfinished, path)).map_err(Failure::unwritten(path))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    proptest::proptest! {
-        #[test]
-        fn a_figure_that_was_read_is_written_as_before(value in proptest::num::f64::NORMAL) {
-            let written = serde_json::to_string(&Figure(value)).unwrap();
-            let read: Figure = serde_json::from_str(&written).unwrap();
-            proptest::prop_assert_eq!(read.0.to_bits(), value.to_bits());
-        }
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_lies_in_the_middle() {
-        let spread = |median, min, max| Some(Spread { median, min, max });
-        assert_eq!(Spread::of(vec![]), None);
-        assert_eq!(Spread::of(vec![4.0, 1.0, 2.0]), spread(2.0, 1.0, 4.0));
-        assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 9.0]), spread(3.0, 1.0, 9.0));
-        assert_eq!(Spread::of(vec![f64::NAN]), None);
-    }
 }

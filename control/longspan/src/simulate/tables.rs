@@ -1,7 +1,8 @@
 //! The page on standard output: results of the runs, and verdicts on the claims.
 
+use super::figure::Estimate;
 use super::sets::{self, Set};
-use super::summary::{ClaimSummary, ClaimVerdict, Spread, Summary};
+use super::summary::{ClaimSummary, ClaimVerdict, Summary};
 use crate::chart::axis::Quantity;
 use crate::console::line;
 use config::scenario::Paper;
@@ -90,28 +91,33 @@ fn median(set: &Set<'_>, metric: &str) -> String {
 }
 
 fn write_claims(page: &mut String, summary: &Summary) {
-    let mut table = Table::new(2, ["claim", "verdict", "paper", "ours", "min", "max", "flows"]);
+    let columns = ["paper", "ours", "error", "min", "max", "seeds", "agree", "flows"];
+    let mut table = Table::new(3, ["claim", "kind", "verdict"].into_iter().chain(columns));
     for claim in &summary.claims {
         let figure = |value: f64| shown(claim, value);
         let ours =
-            |of: fn(&Spread) -> f64| claim.ours.as_ref().map_or_else(|| "-".into(), |it| figure(of(it)));
+            |of: fn(&Estimate) -> Option<f64>| claim.ours.as_ref().and_then(of).map_or_else(dash, figure);
         let point = claim.point.as_ref().map_or_else(String::new, |point| format!(" ({point})"));
         table.row([
             format!("{}{point}", claim.id),
-            claim.verdict.name().into(),
+            claim.kind.name().into(),
+            verdict(claim),
             match claim.paper {
                 Paper::Figure { value, .. } => figure(value),
                 Paper::Range { low, high } => format!("{} to {}", figure(low), figure(high)),
             },
-            ours(|spread| spread.median),
-            ours(|spread| spread.min),
-            ours(|spread| spread.max),
-            claim.flows.map_or_else(|| "-".into(), thousands),
+            ours(|it| Some(it.mean.0)),
+            ours(|it| it.standard_error.map(|error| error.0)).trim_start_matches('+').into(),
+            ours(|it| Some(it.spread.min)),
+            ours(|it| Some(it.spread.max)),
+            seeds(claim).unwrap_or_else(dash),
+            agree(claim).unwrap_or_else(dash),
+            claim.flows.map_or_else(dash, thousands),
         ]);
     }
     section(
         page,
-        "CLAIMS: the paper's figure; our median, minimum and maximum over all seeds; fewest flows of a run",
+        "CLAIMS: our mean over the seeds and its standard error; seeds (of those needed); fewest flows of a run",
         &table,
     );
     if summary.claims.iter().any(|claim| claim.verdict == ClaimVerdict::NotJudged) {
@@ -123,6 +129,29 @@ fn write_claims(page: &mut String, summary: &Summary) {
         line!(page, "  {}: {}", claim.id, claim.text);
         line!(page, "    {} of {}{against}", claim.metric, claim.of);
     }
+}
+
+fn dash() -> String {
+    "-".into()
+}
+
+/// The verdict, and others that are near.
+pub fn verdict(claim: &ClaimSummary) -> String {
+    let near: Vec<_> = claim.near.iter().map(|near| near.name()).collect();
+    let near = if near.is_empty() { String::new() } else { format!(" (near {})", near.join(", ")) };
+    claim.verdict.name().to_owned() + &near
+}
+
+/// The number of seeds, and how many a verdict needs if there is none.
+pub fn seeds(claim: &ClaimSummary) -> Option<String> {
+    let seeds = claim.ours?.seeds;
+    Some(claim.needed.map_or_else(|| seeds.to_string(), |needed| format!("{seeds} of {}", thousands(needed))))
+}
+
+/// The share of the seeds that agree on the direction of a change.
+pub fn agree(claim: &ClaimSummary) -> Option<String> {
+    let ours = claim.ours.filter(|_| claim.against.is_some())?;
+    Some(format!("{:.0} %", ours.agree.0 * 100.0))
 }
 
 /// A figure of a claim: a change in percent, or the figure with its unit.

@@ -5,8 +5,8 @@ use crate::chart::axis::{Axis, Quantity};
 use crate::chart::drawing::{self, COLOURS, Drawing};
 use crate::chart::plot::figure;
 use crate::chart::text::{escaped, shortened};
+use crate::simulate::figure::Spread;
 use crate::simulate::sets::Set;
-use crate::simulate::summary::Spread;
 use indexmap::IndexSet;
 
 /// The metrics of the picture: what schemes trade for each other.

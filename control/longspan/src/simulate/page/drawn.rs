@@ -3,6 +3,7 @@
 use super::error::PageError;
 use super::timeline::{Timeline, wrong};
 use crate::simulate::sets::Set;
+use crate::simulate::summary::RunSummary;
 use csv::Reader;
 use serde::Deserialize;
 use std::fs::File;
@@ -21,7 +22,7 @@ pub struct Drawn<'a> {
     pub set: Set<'a>,
     /// The flows of all its runs. A flow without an end has no size, and is left out.
     pub flows: Vec<Flow>,
-    /// The time series of the run with its first seed.
+    /// The time series of the first run that has files.
     pub timeline: Option<Timeline>,
 }
 
@@ -46,11 +47,12 @@ impl<'a> Drawn<'a> {
     /// [`PageError`].
     pub fn read(directory: &Path, set: &Set<'a>) -> Result<Self, PageError> {
         let mut flows: Vec<Flow> = Vec::new();
-        for run in &set.runs {
+        let has_files = |run: &&&RunSummary| !run.is_known;
+        for run in set.runs.iter().filter(has_files) {
             let of_run = read(directory.join(&run.name).join("fct.csv"), ended)?;
             flows.extend(of_run.into_iter().flatten());
         }
-        let timeline = match set.runs.first() {
+        let timeline = match set.runs.iter().find(has_files) {
             Some(run) => read(directory.join(&run.name).join("series.csv"), Timeline::read)?,
             None => None,
         };

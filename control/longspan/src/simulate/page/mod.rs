@@ -58,6 +58,12 @@ fn page(directory: &Path, summary: &Summary) -> Result<String, PageError> {
         sets.iter().take(CURVES_MAX).map(|set| Drawn::read(directory, set)).collect::<Result<Vec<_>, _>>()?;
     let title = summary.title.as_deref().unwrap_or(&summary.scenario);
     let mut body = heading(title, summary);
+    let known = summary.runs.iter().filter(|run| run.is_known).count();
+    if known > 0 {
+        let runs = count_of(known as u64, "run");
+        body +=
+            &html::note(&format!("Only the figures of claims are known of {runs}; plots leave them out."));
+    }
     body += &tables::claims(&summary.claims);
     if sets.len() > CURVES_MAX {
         body += &html::note(&format!(

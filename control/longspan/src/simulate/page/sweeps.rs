@@ -5,8 +5,8 @@ use super::drawn::CURVES_MAX;
 use super::html;
 use crate::chart::axis::{Axis, Quantity};
 use crate::chart::plot::Plot;
+use crate::simulate::figure::Spread;
 use crate::simulate::sets::{self, Set};
-use crate::simulate::summary::Spread;
 use indexmap::{IndexMap, IndexSet};
 
 /// The metrics that are drawn.

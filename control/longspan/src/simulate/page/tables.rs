@@ -4,9 +4,10 @@ use super::html;
 use crate::chart::axis::Quantity;
 use crate::chart::text::escaped;
 use crate::simulate::claims::is_of_standstill;
+use crate::simulate::figure::Spread;
 use crate::simulate::sets::Set;
-use crate::simulate::summary::{ClaimSummary, EndingName, RunSummary, Spread};
-use crate::simulate::tables::shown;
+use crate::simulate::summary::{ClaimSummary, EndingName, RunSummary};
+use crate::simulate::tables::{agree, seeds, shown, verdict};
 use config::scenario::Paper;
 use std::collections::BTreeSet;
 
@@ -20,7 +21,8 @@ pub fn claims(claims: &[ClaimSummary]) -> String {
     if claims.is_empty() {
         return String::new();
     }
-    let head = ["claim", "text", "metric", "paper", "ours", "flows", "verdict"].map(str::to_owned);
+    let head = ["claim", "kind", "text", "metric", "paper", "ours", "seeds", "agree", "flows", "verdict"];
+    let head = head.map(str::to_owned);
     let rows: Vec<_> = claims.iter().map(claim).collect();
     html::section("Claims", &html::table(&head, &rows))
 }
@@ -30,24 +32,29 @@ fn claim(claim: &ClaimSummary) -> Vec<String> {
     let compared = claim.against.as_ref().map_or_else(String::new, |it| format!(" compared with {it}"));
     let point = claim.point.as_ref().map_or_else(String::new, |point| format!(" at {point}"));
     let ours = claim.ours.map_or_else(String::new, |ours| {
-        number(&shown(ours.median))
-            + &format!(" <span class=\"spread\">{} .. {}</span>", shown(ours.min), shown(ours.max))
+        let error = ours.standard_error.map(|error| shown(error.0));
+        let error =
+            error.map_or_else(String::new, |error| format!(" &plusmn; {}", error.trim_start_matches('+')));
+        let (min, max) = (shown(ours.spread.min), shown(ours.spread.max));
+        number(&(shown(ours.mean.0) + &error)) + &format!(" <span class=\"spread\">{min} .. {max}</span>")
     });
     let paper = match claim.paper {
         Paper::Figure { value, .. } => number(&shown(value)),
         Paper::Range { low, high } => number(&format!("{} .. {}", shown(low), shown(high))),
     };
-    let verdict = claim.verdict.name();
     // The style has a class for the first word.
-    let class = verdict.split(' ').next().unwrap_or_default();
+    let class = claim.verdict.name().split(' ').next().unwrap_or_default();
     vec![
         code(&claim.id),
+        claim.kind.name().into(),
         escaped(&claim.text),
         format!("{}<br>{}", code(&claim.metric), escaped(&format!("{}{compared}{point}", claim.of))),
         paper,
         ours,
+        seeds(claim).map_or_else(String::new, |seeds| number(&seeds)),
+        agree(claim).map_or_else(String::new, |agree| number(&agree)),
         claim.flows.map_or_else(String::new, |flows| number(&flows.to_string())),
-        format!("<span class=\"n {class}\">{verdict}</span>"),
+        format!("<span class=\"n {class}\">{}</span>", verdict(claim)),
     ]
 }
 

@@ -1,8 +1,9 @@
 //! The page of an experiment that is made up, file by file.
 
 use super::{page, write};
+use crate::simulate::figure::{Estimate, Figure};
 use crate::simulate::summary::{
-    ClaimSummary, ClaimVerdict, EndingName, Figure, FlowCounts, RunSummary, Spread, Summary,
+    ClaimKind, ClaimSummary, ClaimVerdict, EndingName, FlowCounts, RunSummary, Summary,
 };
 use config::scenario::{Better, Paper};
 use std::fmt::Write as _;
@@ -23,6 +24,7 @@ fn run(name: String, seed: u64, parameter: (&str, &str), metrics: &[(&str, f64)]
         transmissions: 5_000,
         flows: FlowCounts { started: 40, ended: 40 },
         metrics: metrics.iter().map(|(name, value)| ((*name).to_owned(), Figure(*value))).collect(),
+        is_known: false,
     }
 }
 
@@ -35,10 +37,12 @@ fn claim(
     ours: Option<f64>,
     verdict: ClaimVerdict,
 ) -> ClaimSummary {
-    let spread = |median| Spread { median, min: median - 0.01, max: median + 0.01 };
+    let estimate = |mean| Estimate::of(&[mean - 0.01, mean + 0.01]).expect("they are finite");
+    let is_undecided = verdict == ClaimVerdict::Undecided;
     ClaimSummary {
         id: id.into(),
         text: text.into(),
+        kind: ClaimKind::Paper,
         metric: metric.into(),
         of: "bifrost".into(),
         against: ours.map(|_| "pfc <b>".into()),
@@ -46,8 +50,10 @@ fn claim(
         paper,
         better: ours.map(|_| Better::Less),
         flows: metric.starts_with("fct").then_some(40),
-        ours: ours.map(spread),
+        ours: ours.map(estimate),
         verdict,
+        near: if verdict == ClaimVerdict::Better { vec![ClaimVerdict::Reproduced] } else { Vec::new() },
+        needed: is_undecided.then_some(84),
     }
 }
 
@@ -84,7 +90,7 @@ fn made_up() -> (TempDir, Summary) {
     let claims = vec![
         claim("sooner", "Bifrost is sooner", sooner.0, sooner.1, Some(-0.66), ClaimVerdict::Better),
         claim("queue", "", queue.0, queue.1, None, ClaimVerdict::NotMeasured),
-        claim("range", "", range.0, range.1, Some(-0.66), ClaimVerdict::Reproduced),
+        claim("range", "", range.0, range.1, Some(-0.66), ClaimVerdict::Undecided),
     ];
     (directory, summary(Some("Made up & <script>"), true, runs, claims))
 }

@@ -1,7 +1,7 @@
 //! The metrics of the switches and hosts of a run.
 
 use super::ports::{PortPlace, program};
-use crate::simulate::summary::{Figure, Metrics};
+use crate::simulate::figure::{Figure, Metrics};
 use config::may_hold;
 use simulation::{Ending, NetworkSpec, NodeKind, Outcome, SwitchOutcome};
 use switch::figure::{LISTS, Reading, Seen};
@@ -23,6 +23,7 @@ pub fn figures(
         metrics.insert(name, Figure(value as f64));
     };
     say("run.end_ns".into(), outcome.end.0);
+    say("run.transmissions".into(), outcome.transmissions);
     say("run.deadlocked".into(), u64::from(matches!(outcome.ending, Ending::Deadlock { .. })));
     say("run.livelocked".into(), u64::from(matches!(outcome.ending, Ending::Livelock { .. })));
     say("flows.started".into(), outcome.flows_started);

@@ -1,7 +1,7 @@
 //! The rates of individual flows over time, and their fairness.
 
 use super::rows::rate_bps;
-use crate::simulate::summary::{Figure, Metrics};
+use crate::simulate::figure::{Figure, Metrics};
 use core::cell::RefCell;
 use endpoint::FlowId;
 use serde::{Deserialize, Serialize};

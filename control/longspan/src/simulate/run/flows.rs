@@ -1,7 +1,7 @@
 //! `fct.csv`, and the metrics of flows.
 
 use crate::simulate::distribution::distribution;
-use crate::simulate::summary::{Figure, Metrics};
+use crate::simulate::figure::{Figure, Metrics};
 use csv::{Writer, WriterBuilder};
 use serde::{Deserialize, Serialize};
 use simulation::{FlowRecord, NodeId};

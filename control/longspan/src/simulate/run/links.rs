@@ -2,7 +2,7 @@
 
 use super::ports::PortPlace;
 use super::rows::rate_bps;
-use crate::simulate::summary::{Figure, Metrics};
+use crate::simulate::figure::{Figure, Metrics};
 use simulation::{NetworkView, Outcome};
 use units::Nanos;
 

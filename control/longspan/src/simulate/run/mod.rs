@@ -12,9 +12,10 @@ mod recorder;
 mod rows;
 mod series;
 
+use super::figure::Metrics;
 use super::plan::{Planned, RunPlan};
 use super::progress::Board;
-use super::summary::{EndingName, FlowCounts, Metrics, RunFile, RunSummary, write};
+use super::summary::{EndingName, FlowCounts, RunFile, RunSummary, write};
 use crate::cli::simulate::SimulateArgs;
 use crate::failure::Failure;
 use captures::Captures;
@@ -258,7 +259,6 @@ fn results(
     transmissions: u64,
     metrics: Metrics,
 ) -> RunSummary {
-    let Planned { name, variant, parameters, seed, .. } = planned.clone();
     let (ending, message) = match outcome {
         Ok(outcome) => ending(&outcome.ending, scenario),
         Err(violation) => (EndingName::Violation, Some(violation.to_string())),
@@ -269,7 +269,7 @@ fn results(
         }
         Err(violation) => (violation.at.0, transmissions, FlowCounts::default(), Metrics::new()),
     };
-    RunSummary { name, variant, parameters, seed, ending, message, end_ns, transmissions, flows, metrics }
+    RunSummary { message, end_ns, transmissions, flows, ..RunSummary::of(planned, ending, metrics) }
 }
 
 fn cycle_of(cycle: &[PausedQueue], scenario: &Scenario) -> String {

@@ -4,7 +4,7 @@ use super::flow_rates::{FlowRates, FlowRatesState};
 use super::ports::PortPlace;
 use super::rows::{Rows, rate_bps};
 use crate::simulate::distribution::distribution;
-use crate::simulate::summary::{Figure, Metrics};
+use crate::simulate::figure::{Figure, Metrics};
 use config::scenario::Sampling;
 use core::iter::once;
 use replay::series::{self, Column};
