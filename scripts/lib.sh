@@ -140,7 +140,7 @@ need_longspan() {
     need_rust
     [[ " $* " == *' --no-default-features '* ]] || need_dpdk
     longspan=$(target_directory)/$profile/longspan
-    [ -x "$longspan" ] || echo 'Building Longspan: a few minutes the first time, and more on two cores.' >&2
+    [ -x "$longspan" ] || echo 'Building Longspan: some minutes the first time.' >&2
     # Cargo names hundreds of libraries.
     cargo build --locked --quiet --package longspan "$@"
     longspan=$(realpath "$longspan")
