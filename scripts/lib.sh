@@ -275,13 +275,16 @@ keep_services_off() {
     chmod 755 "$1/usr/sbin/policy-rc.d"
 }
 
-# Runs a command in the Debian in directory $1, with /proc and /sys that go away with it: DPDK looks for cores there. No
-# process that it leaves behind survives it. Its root is its own mount, as `ip netns exec` demands.
+# Runs a command in the Debian in directory $1, with /proc, /sys and terminals that go away with it: DPDK looks for cores
+# there. No process that it leaves behind survives it. Its root is its own mount, as `ip netns exec` demands.
 inside() {
     # shellcheck disable=SC2016
-    unshare --mount --pid --fork --kill-child --propagation private \
-        sh -c 'mount --bind "$1" "$1" && mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && exec chroot "$@"' sh \
-        "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp "${@:2}"
+    unshare --mount --pid --fork --kill-child --propagation private sh -ec '
+        mount --bind "$1" "$1"
+        mount -t proc proc "$1/proc"
+        mount -t sysfs sysfs "$1/sys"
+        mount -t devpts devpts "$1/dev/pts"
+        exec chroot "$@"' sh "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp "${@:2}"
 }
 
 # To compare with another commit: its tree is checked out in target/against/tree, where one of a run before may be left.
