@@ -275,8 +275,8 @@ keep_services_off() {
     chmod 755 "$1/usr/sbin/policy-rc.d"
 }
 
-# Runs a command in the Debian in directory $1, with /proc, /sys and terminals that go away with it: DPDK looks for cores
-# there. No process that it leaves behind survives it. Its root is its own mount, as `ip netns exec` demands.
+# Runs a command in the Debian in directory $1, with terminals, and with /proc and /sys, where DPDK looks for cores. No
+# process that it leaves behind survives it. Its root is its own mount, as `ip netns exec` demands.
 inside() {
     # shellcheck disable=SC2016
     unshare --mount --pid --fork --kill-child --propagation private sh -ec '
