@@ -29,7 +29,7 @@ pub use hosts::{Hosts, Window};
 pub use lacks::Lack;
 pub use pauses::{Neighbour, Pauses, WatchdogVerdict};
 pub use planned::Unreached;
-pub use proof::{Case, Proof, Run, RunEnd};
+pub use proof::{Case, Proof, Run, RunEnd, Throughput};
 pub use request::{PlanError, Request};
 pub use scheme::{Scheme, UnknownScheme};
 pub use step::{Part, Quantity, Step};

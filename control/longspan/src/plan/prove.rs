@@ -1,11 +1,12 @@
-//! The proof of a plan: the worst cases in simulation.
+//! The proof of a plan: the worst cases in simulation, and what its marks cost.
 
-use config::plan::{Case, LinkPlan, PlanError, Proof, Quantity, Run, RunEnd, Unreached};
+use config::plan::{Case, LinkPlan, PlanError, Proof, Quantity, Run, RunEnd, Throughput, Unreached};
 use core::fmt::Write;
 use core::time::Duration;
 use serde_json::{Value, json};
 use std::time::Instant;
 use telemetry::table::Table;
+use units::human::{count_of, percent, rate};
 use units::{Bytes, Interval};
 
 /// The longest time that all runs may take together.
@@ -15,9 +16,11 @@ const LIMIT: Duration = Duration::from_secs(90);
 pub struct Proved {
     proof: Proof,
     runs: Vec<Run>,
+    /// What the marks cost; `None` without marks, or if a run before has not ended.
+    throughput: Option<Throughput>,
 }
 
-/// Runs all cases, one after the other.
+/// Runs all cases, one after the other, and then the load that is marked.
 ///
 /// # Errors
 /// [`PlanError`] if the plan has no counterpart at a rate that can be simulated.
@@ -30,27 +33,19 @@ pub fn prove(plan: &LinkPlan) -> Result<Proved, PlanError> {
         let is_whole = run.end == RunEnd::Complete;
         runs.push(run);
         if !is_whole {
-            break;
+            return Ok(Proved { proof, runs, throughput: None });
         }
     }
-    Ok(Proved { proof, runs })
+    let throughput = proof.throughput(|| begun.elapsed() < LIMIT)?;
+    Ok(Proved { proof, runs, throughput })
 }
 
 impl Proved {
     /// The first run in which the plan does not hold, in words.
     pub fn failure(&self) -> Option<String> {
-        let run = self.runs.iter().find(|run| !run.holds())?;
-        let name = run.case.name();
-        Some(match &run.end {
-            RunEnd::Complete => format!("{name}: {}", broken_bounds(run).join("; ")),
-            RunEnd::TooLong => {
-                format!("{name}: the runs did not end within {} s, so they show nothing", LIMIT.as_secs())
-            }
-            RunEnd::Outlasts => {
-                format!("{name}: the pauses outlast the 4.9 hours that can be simulated")
-            }
-            RunEnd::Broken(why) => format!("{name}: {why}"),
-        })
+        let of_run = |run: &Run| why_not(run.case.name(), &run.end, || broken_bounds(run).join("; "));
+        let broken = self.runs.iter().find(|run| !run.holds()).map(of_run);
+        broken.or_else(|| self.throughput.as_ref().filter(|it| !it.holds()).map(costly))
     }
 
     /// The proof as the end of a page. Writing to a string cannot fail, so no result is looked at.
@@ -71,6 +66,7 @@ impl Proved {
             out.push_str("  with the usual slot, as that of the plan does not suit this rate\n");
         }
         self.write_runs(&mut out);
+        self.write_throughput(&mut out);
         match self.failure() {
             None => self.write_verdict(&mut out),
             Some(why) => {
@@ -95,6 +91,21 @@ impl Proved {
             let limit = line.limit.replace('\n', &format!("\n{:width$}", "", width = left.len() + 4));
             let _ = writeln!(out, "{}", format!("  {left}  {limit}").trim_end());
         }
+    }
+
+    /// What the marks cost, if that was measured.
+    fn write_throughput(&self, out: &mut String) {
+        let Some(seen) = self.throughput.as_ref().filter(|it| it.end == RunEnd::Complete) else { return };
+        let (count, sender) = seen.senders;
+        let senders = count_of(count, "DCQCN sender");
+        let [marked, unmarked] = shares(seen);
+        let [sender, receiver] = [sender, seen.receiver].map(|it| rate(it.bits_per_second()));
+        let _ = writeln!(out, "  {senders} of {sender}, and a receiver of {receiver}");
+        let _ = writeln!(
+            out,
+            "    throughput           {marked}  {unmarked} without marks, of which {} % must be left",
+            seen.least()
+        );
     }
 
     /// That the buffers hold, and what no run has shown.
@@ -177,11 +188,55 @@ impl Proved {
             "other_slot": self.proof.other_slot,
             "stop_ns": self.proof.stop().0,
             "runs": runs.collect::<Value>(),
+            "throughput": self.throughput.as_ref().map(throughput),
             "holds": self.failure().is_none(),
             "not_reached": names(self.unreached()),
             "why": self.failure(),
         })
     }
+}
+
+/// Why a run of that name shows no plan that holds; `broken` are the bounds that it broke if it is complete.
+fn why_not(name: &str, end: &RunEnd, broken: impl FnOnce() -> String) -> String {
+    match end {
+        RunEnd::Complete => format!("{name}: {}", broken()),
+        RunEnd::TooLong => {
+            format!("{name}: the runs did not end within {} s, so they show nothing", LIMIT.as_secs())
+        }
+        RunEnd::Outlasts => format!("{name}: the pauses outlast the 4.9 hours that can be simulated"),
+        RunEnd::Broken(why) => format!("{name}: {why}"),
+    }
+}
+
+/// Why the throughput does not suffice.
+fn costly(seen: &Throughput) -> String {
+    let [marked, unmarked] = shares(seen);
+    why_not("throughput", &seen.end, || {
+        format!(
+            "the marks leave {marked} of the receiver's {}; {unmarked} without marks, of which {} % must be left",
+            rate(seen.receiver.bits_per_second()),
+            seen.least()
+        )
+    })
+}
+
+/// What was carried with and without marks, in percent.
+fn shares(seen: &Throughput) -> [String; 2] {
+    [seen.marked, seen.unmarked].map(|carried| percent(seen.share(carried)))
+}
+
+fn throughput(seen: &Throughput) -> Value {
+    json!({
+        "ended": seen.end == RunEnd::Complete,
+        "holds": seen.holds(),
+        "senders": seen.senders.0,
+        "sender_rate": seen.senders.1.bits_per_second(),
+        "receiver_rate": seen.receiver.bits_per_second(),
+        "measured_ns": seen.measured.0,
+        "share_with_marks": seen.share(seen.marked),
+        "share_without_marks": seen.share(seen.unmarked),
+        "least_percent_of_that": seen.least(),
+    })
 }
 
 /// The bounds of the plan that a complete run did not keep.
@@ -237,6 +292,28 @@ mod tests {
         assert_eq!(page.matches("  not reached  ").count(), 2 * Case::ALL.len(), "{page}");
         assert!(!page.contains(" 0ns  limit"), "{page}");
         assert_eq!(cbfc.json()["not_reached"], json!(["headroom", "pause_long"]));
+    }
+
+    #[test]
+    fn a_proof_says_what_the_marks_leave_and_fails_with_the_reason_if_that_is_too_little() {
+        let mut proved = proved(Scheme::BIFROST);
+        let (page, json) = (proved.page(), proved.json());
+        assert!(
+            page.contains("  4 DCQCN senders of 25 Gb/s, and a receiver of 50 Gb/s\n    throughput  "),
+            "{page}"
+        );
+        assert!(
+            page.contains("without marks, of which 75 % must be left\n  verdict: the buffers hold"),
+            "{page}"
+        );
+        assert_eq!((&json["throughput"]["senders"], &json["throughput"]["holds"]), (&4.into(), &true.into()));
+        let seen = proved.throughput.as_mut().unwrap();
+        seen.marked = units::WireBytes(seen.unmarked.0 * 74 / 100);
+        let why = proved.failure().unwrap();
+        let end = "of the receiver's 50 Gb/s; 100.0 % without marks, of which 75 % must be left";
+        assert!(why.starts_with("throughput: the marks leave 74.0 % ") && why.ends_with(end), "{why}");
+        assert!(proved.page().ends_with(&format!("  verdict: THE PLAN IS NOT PROVED: {why}\n")));
+        assert_eq!(proved.json()["holds"], false);
     }
 
     #[test]

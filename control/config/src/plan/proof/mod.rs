@@ -3,6 +3,8 @@
 mod network;
 mod pauses;
 mod run;
+mod throughput;
 
 pub use network::Case;
 pub use run::{Proof, Run, RunEnd};
+pub use throughput::Throughput;

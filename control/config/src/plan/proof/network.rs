@@ -1,11 +1,11 @@
-//! The network of the worst cases: four senders, a router, both gateways, a router, and one receiver that is slower.
+//! The network of a run: senders, a router, both gateways, a router, and one receiver that is slower.
 
 use core::net::Ipv4Addr;
 use core::num::NonZeroU32;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use endpoint::{CongestionControl, FlowId, GoBackN, HostSettings, Station, Transport};
+use endpoint::{CongestionControl, Dcqcn, FlowId, GoBackN, HostSettings, Station, Transport};
 use simulation::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use switch::Program;
 use units::{BitRate, Bytes, Distance, Interval, Nanos, PortId, Priority};
@@ -20,7 +20,7 @@ use crate::plan::pauses::Pauses;
 use crate::plan::request::{PlanError, Request};
 use crate::plan::text::code_point;
 
-/// Senders, all at the rate of the long link.
+/// Senders of the worst cases, all at the rate of the long link.
 const SENDERS: u8 = 4;
 /// The length of the links to hosts.
 const HOST_LINK: Distance = Distance(100);
@@ -31,7 +31,7 @@ const ROUTER_FRAMES: u64 = 32;
 /// The payload of the frames that cost most buffer for their wire bytes: with headers, 66 bytes.
 const SMALL: u16 = 8;
 /// The longest payload of a host.
-const LONGEST: u64 = 8_192;
+pub(super) const LONGEST: u64 = 8_192;
 
 units::named! {
     /// The frames of the senders. In each case they send in phase, to one receiver at the slowest drain, which also stops.
@@ -62,6 +62,8 @@ pub(super) const NEAR: NodeId = NodeId(1);
 pub(super) const FAR: NodeId = NodeId(2);
 /// The first host: the senders, the receiver, and the host that stops the drain.
 const HOSTS: u32 = 4;
+/// Links between routers and gateways, in front of those of hosts.
+const TRUNKS: usize = 3;
 
 /// When what happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,42 +102,104 @@ impl Times {
     }
 }
 
-/// The network for `case`, with these gateways and a receiver of the rate `drain`.
+/// The hosts at both ends.
+pub(super) struct Hosts {
+    /// The longest payload of each sender.
+    pub payloads: Vec<u16>,
+    /// The rate of each sender's link.
+    pub rate: BitRate,
+    /// The rate of the receiver's link.
+    pub drain: BitRate,
+    /// DCQCN and the least interval between two CNPs, if the senders obey marks.
+    pub dcqcn: Option<(Dcqcn, Interval)>,
+}
+
+impl Hosts {
+    /// Those of a worst case.
+    pub fn of(case: Case, built: &Built, drain: BitRate) -> Self {
+        let frame = built.long().0.max_frame;
+        let payloads = (0..SENDERS).map(|sender| case.payload(sender, frame)).collect();
+        Self { payloads, rate: built.request.rate, drain, dcqcn: None }
+    }
+
+    /// The senders.
+    pub fn senders(&self) -> impl Iterator<Item = NodeId> {
+        (HOSTS..).take(self.payloads.len()).map(NodeId)
+    }
+
+    /// The receiver, behind the senders.
+    pub fn receiver(&self) -> NodeId {
+        NodeId(HOSTS + self.payloads.len() as u32)
+    }
+
+    /// The link of the receiver, by its number.
+    pub fn last_link(&self) -> usize {
+        TRUNKS + self.payloads.len()
+    }
+
+    fn settings(&self, request: &Request, router: u8, number: u8) -> NodeKind {
+        let payload = |sender: usize| self.payloads.get(sender).copied();
+        let of_receiver = payload(1).or(payload(0)).unwrap_or(SMALL);
+        let (rate, mtu) = match router {
+            0 => (self.rate, payload(number.into()).unwrap_or(of_receiver)),
+            _ => (self.drain, of_receiver),
+        };
+        let quiet = GoBackN {
+            ack_every: const { NonZeroU32::new(64).unwrap() },
+            // Nothing is sent again within the run.
+            retransmission_timeout: Interval::from_secs(3_600),
+        };
+        let dcqcn = |(settings, _)| CongestionControl::Dcqcn(settings);
+        NodeKind::Host(Arc::new(HostSettings {
+            station: Station { mac: mac(router, number), address: address(router, number).into() },
+            next_hop: port_mac(router, 1 + number),
+            rate,
+            mtu,
+            lossless: request.priorities,
+            dscp: core::array::from_fn(|it| Dscp::from_low_bits(code(Priority::from_low_bits(it as u8)))),
+            control_priority: Some(Priority::from_low_bits(6)),
+            transport: Transport::GoBackN(quiet),
+            congestion_control: self.dcqcn.map_or(CongestionControl::None, dcqcn),
+            cnp_interval: self.dcqcn.map(|(_, interval)| interval),
+            connection_management: None,
+        }))
+    }
+}
+
+/// The network of both gateways with these hosts.
 pub(super) fn network(
     built: &Built,
     programs: [Arc<Program>; 2],
-    drain: BitRate,
-    case: Case,
+    hosts: &Hosts,
 ) -> Result<NetworkSpec, PlanError> {
     let request = &built.request;
-    let rate = request.rate;
-    let (port, _) = built.long();
-    let frame = port.max_frame;
+    let frame = built.long().0.max_frame;
+    let senders = hosts.payloads.len() as u8;
     let [near, far] = programs;
     let mut network = NetworkSpec::default();
     let mut add = |name: String, kind| network.nodes.push(NodeSpec { name, kind });
-    add("east".into(), NodeKind::Switch(router(request, 0, rate, frame)?));
+    add("east".into(), NodeKind::Switch(router(request, (0, senders), hosts.rate, frame)?));
     add("gw-east".into(), NodeKind::Switch(near));
     add("gw-west".into(), NodeKind::Switch(far));
-    add("west".into(), NodeKind::Switch(router(request, 1, drain, frame)?));
-    for sender in 0..SENDERS {
-        add(format!("sender{sender}"), host(request, 0, sender, rate, case.payload(sender, frame)));
+    add("west".into(), NodeKind::Switch(router(request, (1, 2), hosts.drain, frame)?));
+    for sender in 0..senders {
+        add(format!("sender{sender}"), hosts.settings(request, 0, sender));
     }
-    add("receiver".into(), host(request, 1, 0, drain, case.payload(1, frame)));
-    add("blocker".into(), host(request, 1, 1, drain, case.payload(1, frame)));
+    add("receiver".into(), hosts.settings(request, 1, 0));
+    add("blocker".into(), hosts.settings(request, 1, 1));
     let mut join = |ends: [(u32, u16); 2], rate, distance: Distance| {
         let ends = ends.map(|(node, port)| LinkEnd { node: NodeId(node), port: PortId(port) });
         let delay = distance.propagation();
         network.links.push(LinkSpec { ends, rate, delay, faults: [Faults::default(); 2] });
     };
-    join([(0, 0), (NEAR.0, 0)], rate, request.local_distance);
-    join([(NEAR.0, 1), (FAR.0, 1)], rate, request.distance);
-    join([(FAR.0, 0), (3, 0)], rate, request.local_distance);
-    for sender in 0..SENDERS {
-        join([(HOSTS + u32::from(sender), 0), (0, 1 + u16::from(sender))], rate, HOST_LINK);
+    join([(0, 0), (NEAR.0, 0)], request.rate, request.local_distance);
+    join([(NEAR.0, 1), (FAR.0, 1)], request.rate, request.distance);
+    join([(FAR.0, 0), (3, 0)], request.rate, request.local_distance);
+    for (port, sender) in (1..).zip(hosts.senders()) {
+        join([(sender.0, 0), (0, port)], hosts.rate, HOST_LINK);
     }
     for host in 0..2 {
-        join([(HOSTS + u32::from(SENDERS) + u32::from(host), 0), (3, 1 + host)], drain, HOST_LINK);
+        join([(hosts.receiver().0 + u32::from(host), 0), (3, 1 + host)], hosts.drain, HOST_LINK);
     }
     Ok(network)
 }
@@ -146,8 +210,8 @@ const BURSTS: usize = 4_096;
 /// Everybody sends until a round trip after the stop, then in bursts of a quarter of a round trip, two in each. Frames of
 /// both kinds begin at all priorities at once. With those of one kind, each priority has the link for itself for as long as
 /// it could fill both gateways, from the lowest or from the highest on; their bursts are of all priorities.
-pub(super) fn flows(request: &Request, times: Times, case: Case) -> Vec<FlowSpec> {
-    let receiver = NodeId(HOSTS + u32::from(SENDERS));
+pub(super) fn flows(request: &Request, times: Times, case: Case, hosts: &Hosts) -> Vec<FlowSpec> {
+    let receiver = hosts.receiver();
     let at = |quarters: u64| Nanos::ZERO + Interval(times.round_trip.0 / 4) * quarters;
     let after = |quarters: u64| at(quarters) + times.stop;
     let bursts: Vec<_> = (5..)
@@ -155,18 +219,8 @@ pub(super) fn flows(request: &Request, times: Times, case: Case) -> Vec<FlowSpec
         .take_while(|(_, stop)| *stop < times.end())
         .take(BURSTS)
         .collect();
-    let flow = |source: u32, (start, stop): (Nanos, Nanos), priority| FlowSpec {
-        id: FlowId(0),
-        start,
-        source: NodeId(source),
-        destination: receiver,
-        bytes: None,
-        stop: Some(stop),
-        again_until: None,
-        priority,
-        group: 0,
-    };
-    let mut flows = vec![flow(receiver.0 + 1, (at(4), after(4)), BLOCKER)];
+    let flow = |source, span, priority| endless([source, receiver], span, priority);
+    let mut flows = vec![flow(NodeId(receiver.0 + 1), (at(4), after(4)), BLOCKER)];
     for (turn, priority) in (0..).zip(request.priorities.iter()) {
         let turn = match case {
             Case::Long => turn,
@@ -175,7 +229,7 @@ pub(super) fn flows(request: &Request, times: Times, case: Case) -> Vec<FlowSpec
         };
         let first = (at(0) + times.fills * turn, after(8));
         for span in core::iter::once(first).chain(bursts.iter().copied()) {
-            flows.extend((0..u32::from(SENDERS)).map(|sender| flow(HOSTS + sender, span, priority)));
+            flows.extend(hosts.senders().map(|sender| flow(sender, span, priority)));
         }
     }
     flows.sort_by_key(|flow| flow.start);
@@ -183,6 +237,25 @@ pub(super) fn flows(request: &Request, times: Times, case: Case) -> Vec<FlowSpec
         flow.id = FlowId(number as u32);
     }
     flows
+}
+
+/// A flow without end from a source to a destination, from its start until it is stopped.
+pub(super) fn endless(
+    [source, destination]: [NodeId; 2],
+    (start, stop): (Nanos, Nanos),
+    priority: Priority,
+) -> FlowSpec {
+    FlowSpec {
+        id: FlowId(0),
+        start,
+        source,
+        destination,
+        bytes: None,
+        stop: Some(stop),
+        again_until: None,
+        priority,
+        group: 0,
+    }
 }
 
 /// The address of a host behind router 0 or 1.
@@ -200,27 +273,6 @@ fn port_mac(router: u8, port: u8) -> MacAddress {
     MacAddress([2, 1, 0, router, 0, port])
 }
 
-fn host(request: &Request, router: u8, number: u8, rate: BitRate, payload: u16) -> NodeKind {
-    let quiet = GoBackN {
-        ack_every: const { NonZeroU32::new(64).unwrap() },
-        // Nothing is sent again within the run.
-        retransmission_timeout: Interval::from_secs(3_600),
-    };
-    NodeKind::Host(Arc::new(HostSettings {
-        station: Station { mac: mac(router, number), address: address(router, number).into() },
-        next_hop: port_mac(router, 1 + number),
-        rate,
-        mtu: payload,
-        lossless: request.priorities,
-        dscp: core::array::from_fn(|it| Dscp::from_low_bits(code(Priority::from_low_bits(it as u8)))),
-        control_priority: Some(Priority::from_low_bits(6)),
-        transport: Transport::GoBackN(quiet),
-        congestion_control: CongestionControl::None,
-        cnp_interval: None,
-        connection_management: None,
-    }))
-}
-
 /// The code point of a priority: those of the gateways, and that of the host that stops the drain.
 fn code(priority: Priority) -> u8 {
     match priority.number() {
@@ -232,8 +284,12 @@ fn code(priority: Priority) -> u8 {
 
 /// A router of a data center whose hosts have links of `rate`, with small thresholds, so that what they do reaches the
 /// gateway soon.
-fn router(request: &Request, end: u8, rate: BitRate, frame: Bytes) -> Result<Arc<Program>, PlanError> {
-    let hosts = if end == 0 { SENDERS } else { 2 };
+fn router(
+    request: &Request,
+    (end, hosts): (u8, u8),
+    rate: BitRate,
+    frame: Bytes,
+) -> Result<Arc<Program>, PlanError> {
     let other = 1 - end;
     let mut text = format!(
         "[buffer]\nshared = \"1GiB\"\n[forwarding]\nmode = \"route\"\n\

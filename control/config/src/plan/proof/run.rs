@@ -6,8 +6,9 @@ use simulation::{Ending, Options, Outcome, Simulation};
 use switch::{PerReason, Program, Volume};
 use units::{BitRate, Bytes, Interval, Nanos, PrioritySet};
 
-use super::network::{Case, FAR, NEAR, Times, flows, network};
+use super::network::{Case, FAR, Hosts, NEAR, Times, flows, network};
 use super::pauses::{LongestPauses, Pauses as Watch};
+use super::throughput;
 use crate::plan::built::Built;
 use crate::plan::longest::{fixed, group, held};
 use crate::plan::pauses::Pauses;
@@ -17,6 +18,8 @@ use crate::plan::scheme::Scheme;
 
 /// Frames that a run may put on links, so that all of them together end within a minute or so.
 const FRAMES: u64 = 5_000_000;
+/// How many times as many frames the runs with and without marks may have together: there are two, and they are quick.
+const MARKED: u64 = 4;
 /// Links that a frame crosses, its acknowledgement included.
 const LINKS: u64 = 6;
 /// The shortest frame on the wire.
@@ -26,7 +29,7 @@ const SHORTEST: u64 = 84;
 #[derive(Clone, Debug)]
 pub struct Proof {
     /// The gateways that run.
-    built: Built,
+    pub(super) built: Built,
     /// Their switches.
     pub programs: [Arc<Program>; 2],
     pauses: Pauses,
@@ -146,7 +149,8 @@ impl Proof {
     pub fn run(&self, case: Case, go_on: impl FnMut() -> bool) -> Result<Run, PlanError> {
         let request = &self.built.request;
         let times = self.times();
-        let network = network(&self.built, self.programs.clone(), self.drain, case)?;
+        let hosts = Hosts::of(case, &self.built, self.drain);
+        let network = network(&self.built, self.programs.clone(), &hosts)?;
         let options = Options {
             until: times.end(),
             limit: times.end(),
@@ -156,8 +160,8 @@ impl Proof {
             ..Options::default()
         };
         let mut watch = Watch::new(request.rate, times.drain_goes_on(&self.built), go_on);
-        let outcome =
-            Simulation::new(network, options).run(flows(request, times, case).into_iter(), &mut watch);
+        let outcome = Simulation::new(network, options)
+            .run(flows(request, times, case, &hosts).into_iter(), &mut watch);
         Ok(match outcome {
             Ok(outcome) => self.seen(case, &outcome, watch.longest(outcome.end)),
             // A switch that holds more than its buffer breaks an invariant before anything is dropped.
@@ -205,7 +209,8 @@ fn longest_of(pauses: &LongestPauses, priorities: PrioritySet) -> Interval {
     priorities.iter().map(|it| pauses[it.index()]).max().unwrap_or_default()
 }
 
-/// The frames of a run: what fills the buffers and the link, and what drains, in frames of the shortest kind.
+/// The frames of a run: what fills the buffers and the link, and what drains, in frames of the shortest kind; or a part of
+/// those with and without marks.
 fn frames(built: &Built) -> u64 {
     let (port, _) = built.long();
     let pauses = Pauses::new(built);
@@ -215,7 +220,7 @@ fn frames(built: &Built) -> u64 {
     let full = (held(port) + held(built.local().0)).0.saturating_mul(count);
     let drains = built.request.slowest_drain().bytes_in(times.drains);
     let all = full.saturating_add(2 * port.rate.bytes_in(round_trip)).saturating_add(drains);
-    (all / SHORTEST).saturating_mul(LINKS)
+    (all / SHORTEST).max(throughput::frames(built) / MARKED).saturating_mul(LINKS)
 }
 
 /// The plan at a part of its rate, and whether it has another slot: that of the plan may be shorter than a frame there.
@@ -223,7 +228,9 @@ fn slower(request: &Request, divisor: u64) -> Result<(Built, bool), PlanError> {
     let part = |rate: BitRate| BitRate::new(rate.bits_per_second() / divisor).unwrap_or(rate);
     let mut slower =
         Request { rate: part(request.rate), drain: Some(part(request.slowest_drain())), ..request.clone() };
+    // DCQCN climbs in as many steps as at the whole rate.
     slower.senders.rate = part(request.senders.rate);
+    slower.senders.additive_increase = part(request.senders.additive_increase);
     if let (Some(_), Ok(built)) = (request.slot, Built::new(&slower)) {
         return Ok((built, false));
     }
