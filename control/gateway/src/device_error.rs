@@ -60,12 +60,24 @@ pub fn may_heal(error: &EalError) -> bool {
             | EalError::PciDeviceNotTaken { .. }
             | EalError::PciDeviceInUse { .. }
             | EalError::TooFewHugepages { .. }
-    ) || matches!(error, EalError::Device { device, .. } if is_af_packet(device))
+    ) || matches!(error, EalError::Device { device, .. } if is_sound_af_packet(device))
 }
 
-/// Whether a virtual device is one of af_packet, whatever its interface is called.
-fn is_af_packet(device: &str) -> bool {
-    device.split(',').next().is_some_and(|driver| driver.contains("_af_packet"))
+/// Whether a virtual device is one of af_packet with arguments that its driver takes, whatever its interface is called. With
+/// others the driver rejects it at each start.
+fn is_sound_af_packet(device: &str) -> bool {
+    let (driver, arguments) = device.split_once(',').unwrap_or((device, ""));
+    let is_sound = |argument: &str| match argument.split_once('=') {
+        Some(("iface" | "fanout_mode", value)) => !value.is_empty(),
+        Some(("qpairs" | "blocksz" | "framesz" | "framecnt", number)) => {
+            number.parse().is_ok_and(|it: u32| it > 0)
+        }
+        Some(("qdisc_bypass", value)) => matches!(value, "0" | "1"),
+        _ => false,
+    };
+    driver.contains("_af_packet")
+        && arguments.split(',').all(is_sound)
+        && arguments.split(',').any(|it| it.starts_with("iface="))
 }
 
 #[cfg(test)]
@@ -80,6 +92,18 @@ mod tests {
             may_heal(&EalError::Device { device: device.to_owned(), source })
         };
         assert!(failed("net_af_packet_dc0,iface=veth0") && failed("eth_af_packet0,iface=veth0"));
+        assert!(failed("net_af_packet0,iface=veth0,qpairs=2,qdisc_bypass=1"));
         assert!(!failed("net_pcap0,rx_pcap=in.pcap") && !failed("net_pcap0,iface=my_af_packet"));
+    }
+
+    #[test]
+    fn no_start_makes_an_af_packet_device_whose_arguments_are_wrong() {
+        for arguments in
+            ["", ",ifac=veth0", ",iface=", ",iface=veth0,qpair=2", ",iface=veth0,framesz=2k", ",qpairs=1"]
+        {
+            let device = format!("net_af_packet0{arguments}");
+            let source = io::Error::other("its driver rejected it");
+            assert!(!may_heal(&EalError::Device { device: device.clone(), source }), "{device}");
+        }
     }
 }
