@@ -67,7 +67,7 @@ table! {
         stall: At<Interval>, within(Interval::from_millis(1)..=MINUTE), default(Interval::from_millis(100));
         /// How long frames may still leave after SIGTERM
         drain: At<Interval>, within(Interval::ZERO..=MINUTE), default(Interval::from_secs(1));
-        /// Least time between two warnings about a port that does not cover its [worker's lateness](running.md#lateness)
+        /// Least time between two warnings of one kind about a port: its [worker's lateness](running.md#lateness), a refused [delay](headroom.md), differences from its [neighbour](link-agent.md), or [kept pauses](deployment.md#pauses-that-a-card-keeps)
         repeat: At<Interval>, within(Interval::from_secs(1)..=DAY), default(MINUTE);
         /// How many [events](events.md) of each kind are kept for `longspan events`. `0`: none are recorded
         events: At<u32>, within(0_u32..=1_000_000), default(4_096_u32), restart;
