@@ -11,7 +11,7 @@ use config::{Severity, parse};
 use proptest::prelude::*;
 use switch::Program;
 use switch::program::{FlowControl, GroupSettings, Threshold};
-use units::{BitRate, Bytes, Cells, Distance, Interval, Priority, PrioritySet, WireBytes};
+use units::{BitRate, Bytes, Cells, Distance, Interval, Priority, PrioritySet, WireBytes, human};
 
 fn request(kilometres: u64, gigabits: u64, scheme: Scheme) -> Request {
     Request { scheme, ..Request::new(Distance(kilometres * 1_000), BitRate::gigabits(gigabits)) }
@@ -141,14 +141,15 @@ fn the_table_of_slots_in_the_book_is_that_of_plans() {
     const BEGIN: &str =
         "<!-- slots -->\n| link | slot | buffer | with slots of 10 us | PFC |\n|---|---|---|---|---|\n";
     const END: &str = "<!-- end of slots -->";
-    let megabytes = |bytes: Bytes| format!("{:.1} MB", bytes.0 as f64 / 1e6);
+    let shown = |bytes: Bytes| human::bytes(bytes.0);
     let row = |(gigabits, kilometres)| {
         let base = request(kilometres, gigabits, Scheme::BIFROST);
         let plan = LinkPlan::new(&base).unwrap();
         let other = LinkPlan::new(&Request { slot: Some(Interval::from_micros(10)), ..base }).unwrap();
         let slot = plan.built.long().0.bifrost().unwrap().slot;
-        let [planned, pfc] = [Scheme::BIFROST, Scheme::PFC].map(|scheme| megabytes(buffer(&plan, scheme)));
-        let default = megabytes(buffer(&other, Scheme::BIFROST));
+        let [planned, pfc] = [Scheme::BIFROST, Scheme::PFC].map(|scheme| shown(buffer(&plan, scheme)));
+        let default = shown(buffer(&other, Scheme::BIFROST));
+        let (kilometres, slot) = (human::thousands(kilometres), human::nanos(slot.0));
         format!("| {gigabits}G, {kilometres} km | {slot} | {planned} | {default} | {pfc} |\n")
     };
     let rows: String = [(100, 80), (100, 1_000), (400, 1_000), (400, 3_000)].into_iter().map(row).collect();

@@ -15,6 +15,7 @@ use dpdk::{Claim, Eal, ResidentMemory, Tsc};
 use switch::{HashKey, Ledger, Shard, ShardId};
 use telemetry::ReloadsReport;
 use units::PortId;
+use units::human::nanos;
 use worker::{
     Capacity, DelayLine, EmulationSettings, EventInlet, EventOutlet, Exchange, Idle, Monitor, Worker,
     exchanges, mailbox,
@@ -250,7 +251,8 @@ fn test_lateness(configured: &Gateway, cores: &[usize]) -> Result<(Gateway, Late
     let gaps = gaps.map_err(|source| RunError::Thread { core: cores[0], source })?;
     let (mut lateness, mut late) = (Lateness::new(cores.len()), Vec::new());
     for (core, gap) in gaps {
-        tracing::info!("core {core}: a polling thread was late by up to {gap} during {WATCHED:?}");
+        let (most, watched) = (nanos(gap.0), nanos(WATCHED.as_nanos() as u64));
+        tracing::info!("core {core}: a polling thread was late by up to {most} during {watched}");
         let ports: Vec<_> =
             (0..).zip(cores).filter(|(_, its)| **its == core).map(|(port, _)| PortId(port)).collect();
         let gap = gap.min(configured.runtime.control.stall);

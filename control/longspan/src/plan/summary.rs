@@ -3,7 +3,7 @@
 use config::cores::FRAMES_PER_SECOND;
 use config::plan::{LinkPlan, Quantity, WatchdogVerdict};
 use switch::program::{GroupSettings, PortSettings, Threshold};
-use units::human::thousands;
+use units::human::{nanos, rate, thousands};
 use units::{Bytes, Interval};
 
 /// The columns of a page.
@@ -59,8 +59,9 @@ fn holds(out: &mut String, plan: &LinkPlan) {
     let shortest = with_devices.cores().iter().map(|load| load.least_mean().0).max().unwrap_or_default();
     let late = with_devices.lateness().map(|(_, _, most)| most).min().unwrap_or(Interval::ZERO);
     let text = format!(
-        "yes, if frames have {} B and more on the wire in the mean, and workers are late by up to {late}",
-        thousands(shortest)
+        "yes, if frames have {} B and more on the wire in the mean, and workers are late by up to {}",
+        thousands(shortest),
+        nanos(late.0)
     );
     line(out, "holds", &text);
 }
@@ -101,19 +102,28 @@ fn settings(port: &PortSettings) -> String {
 fn pauses(plan: &LinkPlan) -> String {
     let pauses = &plan.pauses;
     let drain = plan.built.request.slowest_drain();
-    let mut text =
-        format!("up to {} on lh0 and {} on dc0 behind a drain of {drain}", pauses.long, pauses.local);
+    let mut text = format!(
+        "up to {} on lh0 and {} on dc0 behind a drain of {}",
+        nanos(pauses.long.0),
+        nanos(pauses.local.0),
+        rate(drain.bits_per_second())
+    );
     for neighbour in pauses.neighbours.iter().filter(|it| it.verdict != WatchdogVerdict::Calm) {
-        text += &format!("; the watchdog of {} ({}) CAN TRIP", neighbour.name, neighbour.detection);
+        text += &format!("; the watchdog of {} ({}) CAN TRIP", neighbour.name, nanos(neighbour.detection.0));
     }
     text
 }
 
 fn hosts(plan: &LinkPlan) -> String {
     let steps = &plan.hosts.part.steps;
-    let step = |name: &str| steps.iter().find(|step| step.name == name).map(|step| step.result.to_string());
+    let step = |name: &str| steps.iter().find(|step| step.name == name).map(|step| step.result.number());
     let [window, timeout] = ["window", "ack_timeout"].map(|name| step(name).unwrap_or_default());
-    format!("an RNIC of {} needs {window} in flight and an ACK timeout of {timeout}", plan.hosts.rate)
+    let rnic = rate(plan.hosts.rate.bits_per_second());
+    format!(
+        "an RNIC of {rnic} needs {} B in flight and an ACK timeout of {}",
+        thousands(window),
+        nanos(timeout)
+    )
 }
 
 #[cfg(test)]
