@@ -1,5 +1,6 @@
 //! The gateways of a plan against the worst cases, in virtual time.
 
+mod load;
 mod network;
 mod pauses;
 mod run;

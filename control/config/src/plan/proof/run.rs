@@ -6,9 +6,9 @@ use simulation::{Ending, Options, Outcome, Simulation};
 use switch::{PerReason, Program, Volume};
 use units::{BitRate, Bytes, Interval, Nanos, PrioritySet};
 
+use super::load;
 use super::network::{Case, FAR, Hosts, NEAR, Times, flows, network};
 use super::pauses::{LongestPauses, Pauses as Watch};
-use super::throughput;
 use crate::plan::built::Built;
 use crate::plan::longest::{fixed, group, held};
 use crate::plan::pauses::Pauses;
@@ -220,7 +220,7 @@ fn frames(built: &Built) -> u64 {
     let full = (held(port) + held(built.local().0)).0.saturating_mul(count);
     let drains = built.request.slowest_drain().bytes_in(times.drains);
     let all = full.saturating_add(2 * port.rate.bytes_in(round_trip)).saturating_add(drains);
-    (all / SHORTEST).max(throughput::frames(built) / MARKED).saturating_mul(LINKS)
+    (all / SHORTEST).max(load::frames(built) / MARKED).saturating_mul(LINKS)
 }
 
 /// The plan at a part of its rate, and whether it has another slot: that of the plan may be shorter than a frame there.

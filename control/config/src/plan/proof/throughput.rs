@@ -3,26 +3,15 @@
 use core::ops::ControlFlow;
 use std::sync::Arc;
 
-use endpoint::Dcqcn;
 use simulation::{Ending, NetworkView, Observer, Options, Progress, Simulation};
 use switch::Program;
 use units::{BitRate, Interval, Nanos, WireBytes};
 
-use super::network::{Hosts, endless, network};
+use super::load::Load;
+use super::network::{endless, network};
 use super::run::{Proof, RunEnd};
-use crate::core_load::packet_of;
-use crate::plan::built::Built;
-use crate::plan::longest::{held, on_the_wire};
 use crate::plan::request::PlanError;
 
-/// The most senders. If more are needed to fill the link, these fill a part of it, and the receiver takes half of that.
-const SENDERS: u64 = 64;
-/// N of DCQCN's receivers: the least interval between two CNPs of a flow.
-const CNP_INTERVAL: Interval = Interval::from_micros(50);
-/// Round trips of the start, besides the time that fills the buffers.
-const ROUND_TRIPS: u64 = 8;
-/// The longest time for which a sender's climb is waited for. That of DCQCN as its paper sets it takes 34 ms at 25G.
-const CLIMB: Interval = Interval::from_secs(1);
 /// The share of the throughput without marks, in percent, that the marks must leave: the mean of flows that are all halved
 /// together, as DCQCN does at most, climb back in a straight line, and find no queue to bridge the dip.
 const LEAST: u64 = 75;
@@ -61,56 +50,6 @@ impl Throughput {
         let most = self.receiver.bytes_in(self.measured).max(1);
         carried.0 as f64 / most as f64
     }
-}
-
-/// The load: the senders, the receiver, and for how long they start and are measured.
-struct Load {
-    senders: (u64, BitRate),
-    receiver: BitRate,
-    span: Interval,
-}
-
-impl Load {
-    /// Senders that start together fill the buffers, are marked, and climb again by a step of R_AI in each T_i.
-    fn of(built: &Built) -> Self {
-        let request = &built.request;
-        let senders = request.senders;
-        let rate = senders.rate.min(request.rate);
-        let count = request.rate.bits_per_second().div_ceil(rate.bits_per_second()).min(SENDERS);
-        let carried = request.rate.bits_per_second().min(count.saturating_mul(rate.bits_per_second()));
-        let receiver = BitRate::new(carried / 2).unwrap_or(rate);
-        let buffers = on_the_wire(held(built.long().0) + held(built.local().0));
-        let steps = rate.bits_per_second().div_ceil(senders.additive_increase.bits_per_second());
-        let span = receiver.serialization().time_of(buffers)
-            + built.round_trip().total() * ROUND_TRIPS
-            + (senders.rate_timer * steps).min(CLIMB);
-        Self { senders: (count, rate), receiver, span }
-    }
-
-    fn hosts(&self, built: &Built) -> Hosts {
-        let senders = built.request.senders;
-        let dcqcn = Dcqcn {
-            additive_increase: senders.additive_increase,
-            rate_timer: senders.rate_timer,
-            // The rule of the marks leaves increases to the timer.
-            byte_counter: None,
-            ..Dcqcn::default()
-        };
-        let payload = packet_of(built.long().0.max_frame).1.min(super::network::LONGEST) as u16;
-        Hosts {
-            payloads: vec![payload; self.senders.0 as usize],
-            rate: self.senders.1,
-            drain: self.receiver,
-            dcqcn: Some((dcqcn, CNP_INTERVAL)),
-        }
-    }
-}
-
-/// The frames of both runs on the link of the receiver.
-pub(super) fn frames(built: &Built) -> u64 {
-    let load = Load::of(built);
-    let packet = packet_of(built.long().0.max_frame).0;
-    load.receiver.bytes_in(load.span * 4) / packet.0.max(1)
 }
 
 impl Proof {
@@ -211,6 +150,7 @@ fn without_marks(program: &Program) -> Arc<Program> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::built::Built;
     use crate::plan::marks::usual;
     use crate::plan::request::Request;
     use units::Distance;
