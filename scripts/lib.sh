@@ -124,6 +124,7 @@ need_test_tools() {
     need_packages 'hosts in network namespaces, for the tests on the wire' \
         iproute2 ethtool procps iputils-ping iperf3 linuxptp
     # Debian starts the daemon when it installs it, which would speak on every interface of this machine from then on.
+    command -v dpkg-query >/dev/null || return 0
     ! is_installed lldpd || return 0
     need_packages 'a neighbour that speaks LLDP' lldpd
     as_root systemctl disable --now lldpd >/dev/null 2>&1 || true

@@ -347,13 +347,15 @@ CASES = [
             p(with_lldpad, pfc_words="willing=no enabled=3", ours=[3], lldpads=[3]), FOLLOWS,
             control=(None, ANNOUNCES),
         )),
-    Case("lldpad-lower", "both willing, lldpad's address is the lower one", "the same PFC at both ends",
-        "lldptool-pfc(8)", on_link(p(with_lldpad, pfc_words=TIE, address="02:00:00:00:99:01"), FOLLOWS)),
+    Case("lldpad-lower", "both willing, lldpad's address is the lower one",
+        "PFC for 3 at both ends, by IEEE 802.1Q D.4.3", "lldptool-pfc(8)",
+        on_link(p(with_lldpad, pfc_words=TIE, address="02:00:00:00:99:01", ours=[3], lldpads=[3]), FOLLOWS),
+        "lldpad 1.1 follows the higher address, so both ends have what the gateway began with"),
     Case("lldpad-higher", "both willing, lldpad's address is the higher one", "the same PFC at both ends",
         "lldptool-pfc(8)", on_link(p(with_lldpad, pfc_words=TIE, address="02:00:00:00:99:20"), FOLLOWS),
         "of two willing ends lldpad 1.1 lets the one with the lower address follow, the gateway the one with the "
         "higher address, by IEEE 802.1Q D.4.3: here each keeps its own"),
-    Case("lldpad-leaves", "lldpad ends", "the neighbour is gone at once", "IEEE 802.1AB-2016 9.1",
+    Case("lldpad-leaves", "lldpad ends", "the neighbour is gone within 60 s, before its TTL of 120 s", "IEEE 802.1AB-2016 9.1",
         on_link(lldpad_leaves)),
 ]
 

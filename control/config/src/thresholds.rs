@@ -19,11 +19,15 @@ pub(crate) fn highest_xoff(group: &LosslessGroup, buffer: &BufferSettings) -> By
     }
 }
 
-/// The most that the lossless groups of `port` may hold: XOFF, of a dynamic threshold the highest, and headroom. `None` if
-/// it has none.
+/// The most that the lossless groups of `port` may hold: XOFF, of a dynamic threshold the highest, and headroom. What they
+/// share of the pool is at most the pool. `None` if there are none.
 pub fn may_hold(port: &PortSettings, buffer: &BufferSettings) -> Option<Bytes> {
-    let groups = port.groups.iter().filter_map(GroupSettings::lossless);
-    groups.map(|group| highest_xoff(group, buffer) + group.headroom).reduce(|sum, held| sum + held)
+    let groups = || port.groups.iter().filter_map(GroupSettings::lossless);
+    groups().next()?;
+    let fixed: Bytes = groups().map(|group| group.reserved + group.headroom).sum();
+    let shared: Bytes =
+        groups().map(|group| highest_xoff(group, buffer).saturating_sub(group.reserved)).sum();
+    Some(fixed + shared.min(buffer.shared))
 }
 
 /// The least XON with which an egress port of `rate` never runs dry: after XON is passed, what is still queued lasts for
@@ -92,5 +96,7 @@ mod tests {
             Some(Bytes(6_004_000)),
             "4/5 of the pool above what is reserved"
         );
+        port.groups[5] = port.groups[4];
+        assert_eq!(may_hold(&port, &buffer), Some(Bytes(6_512_000)), "the pool is there once");
     }
 }

@@ -68,7 +68,7 @@ pub fn may_heal(error: &EalError) -> bool {
 fn is_sound_af_packet(device: &str) -> bool {
     let (driver, arguments) = device.split_once(',').unwrap_or((device, ""));
     let is_sound = |argument: &str| match argument.split_once('=') {
-        Some(("iface" | "fanout_mode", value)) => !value.is_empty(),
+        Some(("iface", value)) => !value.is_empty(),
         Some(("qpairs" | "blocksz" | "framesz" | "framecnt", number)) => {
             number.parse().is_ok_and(|it: u32| it > 0)
         }
@@ -98,9 +98,15 @@ mod tests {
 
     #[test]
     fn no_start_makes_an_af_packet_device_whose_arguments_are_wrong() {
-        for arguments in
-            ["", ",ifac=veth0", ",iface=", ",iface=veth0,qpair=2", ",iface=veth0,framesz=2k", ",qpairs=1"]
-        {
+        for arguments in [
+            "",
+            ",ifac=veth0",
+            ",iface=",
+            ",iface=veth0,qpair=2",
+            ",iface=veth0,framesz=2k",
+            ",iface=veth0,fanout_mode=hash",
+            ",qpairs=1",
+        ] {
             let device = format!("net_af_packet0{arguments}");
             let source = io::Error::other("its driver rejected it");
             assert!(!may_heal(&EalError::Device { device: device.clone(), source }), "{device}");

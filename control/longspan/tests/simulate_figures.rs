@@ -191,11 +191,19 @@ fn shards_fill_the_table_and_a_join_reads_it() {
 fn a_damaged_table_is_refused_with_its_line_before_anything_runs() {
     let setting = Setting::new();
     setting.run("one", &[]);
-    let torn = setting.table();
-    fs::write(&setting.table, &torn[..torn.len() - 20]).unwrap();
-    let refused = run(setting.command(&setting.scratch.path("two"), &[]));
-    assert_eq!(refused.status, 2, "{}", refused.stderr);
-    assert!(refused.stderr.contains(&setting.table) && refused.stderr.contains("line"), "{}", refused.stderr);
+    let whole = setting.table();
+    let last = whole.lines().last().unwrap();
+    let (row, _) = last.rsplit_once(',').unwrap();
+    let merged = format!("{whole}{last}\n");
+    let no_figure = whole.replace(last, &format!("{row},NaN"));
+    let interrupted = whole.replace(",finished,", ",interrupted,");
+    for damaged in [&whole[..whole.len() - 20], &merged, &no_figure, &interrupted] {
+        fs::write(&setting.table, damaged).unwrap();
+        let refused = run(setting.command(&setting.scratch.path("two"), &[]));
+        assert_eq!(refused.status, 2, "{}", refused.stderr);
+        assert!(refused.stderr.contains(&setting.table), "{}", refused.stderr);
+        assert!(refused.stderr.contains("line"), "{}", refused.stderr);
+    }
     assert!(!Path::new(&setting.scratch.path("two")).exists());
     let quick = run(setting.command(&setting.scratch.path("two"), &["--quick"]));
     assert!(quick.status == 2 && quick.stderr.contains("--quick"), "{}", quick.stderr);

@@ -69,7 +69,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// What `values`, one of each seed, say; `None` if there are none, or one is not finite.
+    /// The estimate from `values`, one of each seed; `None` if there are none, or one is not finite.
     pub fn of(values: &[f64]) -> Option<Self> {
         let spread = Spread::of(values.to_vec()).filter(|_| values.iter().all(|value| value.is_finite()))?;
         let seeds = values.len();
@@ -89,7 +89,7 @@ impl Estimate {
     pub fn seeds_for(&self, error: f64) -> Option<u64> {
         let times = self.standard_error?.0 / error;
         let seeds = times * times * self.seeds as f64;
-        seeds.is_finite().then(|| seeds as u64 + 1)
+        seeds.is_finite().then(|| (seeds as u64).saturating_add(1))
     }
 }
 
@@ -104,6 +104,9 @@ mod tests {
         // The variance is (0.09 + 0.01 + 0.01 + 0.09 + 0) / 4, and its fifth 0.01.
         assert!((ours.standard_error.unwrap().0 - 0.1).abs() < 1e-12, "{ours:?}");
         assert_eq!((ours.seeds, ours.seeds_for(0.0501), ours.seeds_for(0.0)), (5, Some(20), None));
+        let residue = Estimate::of(&[-0.1, 0.1]).unwrap();
+        assert_eq!(residue.seeds_for(1e-300), None, "more than can be counted");
+        assert_eq!(residue.seeds_for(1e-18), Some(u64::MAX));
     }
 
     #[test]

@@ -27,14 +27,14 @@ pub fn join(
     for planned in &plan.runs {
         let read = summary::read(&directory.join(&planned.name).join(SUMMARY), planned);
         match read.or_else(|why| known.and_then(|known| known.results(planned)).ok_or(why)) {
-            Ok(run) => {
-                known.map_or(Ok(()), |known| known.keep(planned, &run))?;
-                runs.push(Some(run));
-            }
+            Ok(run) => runs.push(Some(run)),
             Err(why) => missing.push((planned, why)),
         }
     }
     if missing.is_empty() {
+        for (planned, run) in plan.runs.iter().zip(runs.iter().flatten()) {
+            known.map_or(Ok(()), |known| known.keep(planned, run))?;
+        }
         let failures = runs.iter().flatten().filter_map(RunSummary::failure);
         failures.for_each(|failure| console::complain(&failure));
         return Ok(runs);

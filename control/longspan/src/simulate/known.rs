@@ -11,8 +11,8 @@ use config::scenario::Claim;
 use csv::{Reader, Writer};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use units::human::count_of;
@@ -77,12 +77,16 @@ impl<'a> KnownFigures<'a> {
         let row = |metric: &String| rows.get(metric).filter(|row| row.inputs == planned.settings);
         let rows: Vec<&Row> = self.metrics(planned).iter().map(row).collect::<Option<_>>()?;
         let ending = rows.first()?.ending;
+        if rows.iter().any(|row| row.ending != ending) {
+            return None;
+        }
         let metrics: Metrics = rows.iter().filter_map(|row| Some((row.metric.clone(), row.value?))).collect();
         let [started, unfinished, end_ns, transmissions] =
             OF_EVERY_RUN.map(|name| metrics.get(name).map_or(0, |figure| figure.0 as u64));
         let flows = FlowCounts { started, ended: started.saturating_sub(unfinished) };
         let run = RunSummary::of(planned, ending, metrics);
-        Some(RunSummary { end_ns, transmissions, flows, is_known: true, ..run })
+        let message = ending.is_failure().then(|| format!("known from {}", self.path.display()));
+        Some(RunSummary { message, end_ns, transmissions, flows, is_known: true, ..run })
     }
 
     /// Writes the figures of `run`, if it need not be repeated, into the table. Rows that another process has written
@@ -102,12 +106,22 @@ impl<'a> KnownFigures<'a> {
         };
         let of_run: BTreeMap<_, _> = self.metrics(planned).into_iter().map(row).collect();
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let _locked = self.lock_for_others()?;
         *rows = read(self.path)?;
         if rows.get(&key(planned)) == Some(&of_run) {
             return Ok(());
         }
         rows.insert(key(planned), of_run);
         write(self.path, &rows).map_err(|error| Failure::unwritten(self.path)(error.into()))
+    }
+
+    /// Keeps other processes from writing the table until the result is dropped. That is its directory, because a write
+    /// replaces the file.
+    fn lock_for_others(&self) -> Result<File, Failure> {
+        let directory = self.path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = File::open(directory).map_err(Failure::unwritten(self.path))?;
+        file.lock().map_err(Failure::unwritten(self.path))?;
+        Ok(file)
     }
 
     fn metrics(&self, planned: &Planned) -> BTreeSet<String> {
@@ -120,6 +134,7 @@ fn key(planned: &Planned) -> (String, String, u64) {
     (planned.variant.clone().unwrap_or_default(), planned.point.clone().unwrap_or_default(), planned.seed)
 }
 
+/// Reads the rows. A figure is finite, and no run was interrupted or has a figure twice.
 fn read(path: &Path) -> Result<Rows, Failure> {
     let failed = |error| Failure::Figures(path.into(), error);
     let mut rows = Rows::new();
@@ -130,10 +145,16 @@ fn read(path: &Path) -> Result<Rows, Failure> {
         }
         Err(error) => return Err(failed(error)),
     };
-    for row in file.deserialize() {
+    for (line, row) in (2_u64..).zip(file.deserialize()) {
         let row: Row = row.map_err(failed)?;
+        let is_whole = row.ending.is_complete() && row.value.is_none_or(|figure| figure.0.is_finite());
         let run = (row.variant.clone(), row.point.clone(), row.seed);
-        rows.entry(run).or_default().insert(row.metric.clone(), row);
+        let is_first = rows.entry(run).or_default().insert(row.metric.clone(), row).is_none();
+        if !is_whole || !is_first {
+            let why =
+                if is_whole { "a second row of this run and metric" } else { "no figure of a complete run" };
+            return Err(failed(io::Error::new(ErrorKind::InvalidData, format!("line {line}: {why}")).into()));
+        }
     }
     Ok(rows)
 }

@@ -34,7 +34,7 @@ units::named! {
 
 impl EndingName {
     /// Whether a run that ends like this failed.
-    fn is_failure(self) -> bool {
+    pub fn is_failure(self) -> bool {
         matches!(self, Self::Deadlock | Self::Livelock | Self::Exhausted | Self::Violation)
     }
 
@@ -77,7 +77,7 @@ pub struct RunSummary {
     /// Its metrics.
     pub metrics: Metrics,
     /// Whether they are from a table of known figures, so that there are no files of it.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub is_known: bool,
 }
 

@@ -46,6 +46,11 @@ pub fn page(summary: &Summary, directory: &Path) -> String {
     write_sets(&mut page, "RUNS: medians over seeds; completed and unfinished flows", 2, &sets, &RUNS);
     let title = "SWITCHES: medians over seeds; drops as lossless + lossy frames";
     write_sets(&mut page, title, 1, &sets, &SWITCHES);
+    let known = summary.runs.iter().filter(|run| run.is_known).count() as u64;
+    if known > 0 {
+        let runs = count_of(known, "run");
+        line!(page, "\n  Only the figures of claims are known of {runs}; other medians leave them out.");
+    }
     write_claims(&mut page, summary);
     line!(page, "\nResults are in {}", directory.display());
     page

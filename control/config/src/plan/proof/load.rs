@@ -1,7 +1,7 @@
 //! The load under which throughput is measured: senders with DCQCN, and a receiver that takes half of what they bring.
 
 use endpoint::Dcqcn;
-use units::{BitRate, Interval};
+use units::{BitRate, Bytes, Interval};
 
 use super::network::{Hosts, LONGEST};
 use crate::core_load::packet_of;
@@ -36,7 +36,10 @@ impl Load {
         let count = request.rate.bits_per_second().div_ceil(rate.bits_per_second()).min(SENDERS);
         let carried = request.rate.bits_per_second().min(count.saturating_mul(rate.bits_per_second()));
         let receiver = BitRate::new(carried / 2).unwrap_or(rate);
-        let buffers = on_the_wire(held(built.long().0) + held(built.local().0));
+        // The senders are dealt out to the priorities.
+        let groups = request.count().min(count);
+        let each = held(built.long().0) + held(built.local().0);
+        let buffers = on_the_wire(Bytes(each.0.saturating_mul(groups)));
         let steps = rate.bits_per_second().div_ceil(senders.additive_increase.bits_per_second());
         let span = receiver.serialization().time_of(buffers)
             + built.round_trip().total() * ROUND_TRIPS

@@ -37,7 +37,7 @@ impl Throughput {
     /// Whether the marks leave enough of the throughput.
     pub fn holds(&self) -> bool {
         let (marked, unmarked) = (u128::from(self.marked.0), u128::from(self.unmarked.0));
-        self.end == RunEnd::Complete && marked * 100 >= unmarked * u128::from(LEAST)
+        self.end == RunEnd::Complete && unmarked > 0 && marked * 100 >= unmarked * u128::from(LEAST)
     }
 
     /// The least share of the throughput without marks, in percent, with which it holds.

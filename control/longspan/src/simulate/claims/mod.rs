@@ -81,11 +81,15 @@ fn judge_at(claim: &Claim, point: Option<&str>, runs: &[Run<'_>]) -> ClaimSummar
 
 /// What the claim is evidence of.
 fn kind(claim: &Claim, runs: &[Run<'_>]) -> ClaimKind {
-    // Such a drop would have failed the run.
     let is_sure = claim.metric == "drops.lossless" && ends(claim.paper) == (0.0, 0.0);
+    // Such a drop fails the run, but not each that the metric counts: those of flooded copies, and at egress queues.
+    let is_kept = |(planned, run): Run<'_>| {
+        let figure = run.as_ref().and_then(|run| run.metrics.get(&claim.metric));
+        !planned.may_drop && figure.is_none_or(|figure| figure.0 == 0.0)
+    };
     match claim.source {
         _ if claim.metric.starts_with("may_hold.") => ClaimKind::Configured,
-        _ if is_sure && concerned(claim, runs).all(|(planned, _)| !planned.may_drop) => ClaimKind::Guarantee,
+        _ if is_sure && concerned(claim, runs).all(is_kept) => ClaimKind::Guarantee,
         Source::Paper => ClaimKind::Paper,
         Source::Ours => ClaimKind::Ours,
     }

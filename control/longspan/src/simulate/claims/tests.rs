@@ -331,6 +331,9 @@ fn a_verdict_names_others_within_two_standard_errors() {
     assert_eq!(near(-0.25, 0.01), [ClaimVerdict::Better]);
     assert_eq!(near(-0.2, 0.039), [ClaimVerdict::Better, Weaker]);
     assert_eq!((near(-0.0, 0.019), near(-0.019, 0.001)), (vec![], vec![Weaker]), "no effect");
+    let narrow = Claim { paper: Paper::Figure { value: 10.0, tolerance: 0.05 }, ..claim(false, 10.0, None) };
+    let around = over(&narrow, &figures(9.0, 1.7, 20));
+    assert_eq!((around.verdict, around.near), (Contradicted, vec![Reproduced]), "the paper's lies between");
 }
 
 #[test]

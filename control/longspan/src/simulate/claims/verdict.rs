@@ -52,11 +52,18 @@ impl Judgement {
         let verdict = verdict(claim, mean, error);
         // What is not told from zero is not near what is told from it.
         let width = if verdict == ClaimVerdict::NoEffect { 2.0 } else { 1.0 };
-        let at = |errors| self::verdict(claim, mean + errors * error, width * error);
-        let ends = [-ERRORS_NEAR, ERRORS_NEAR].map(at);
-        let mut near = Vec::from(ends);
-        near.dedup();
-        near.retain(|end| *end != verdict);
+        let span = ERRORS_NEAR * error;
+        // The paper's figures may lie between the ends.
+        let (low, high) = ends(claim.paper);
+        let edges = [low - allowed(claim), high + allowed(claim)];
+        let within = edges.into_iter().filter(|edge| (edge - mean).abs() <= span);
+        let mut near = Vec::new();
+        for figure in [mean - span, mean + span].into_iter().chain(within) {
+            let other = self::verdict(claim, figure, width * error);
+            if other != verdict && !near.contains(&other) {
+                near.push(other);
+            }
+        }
         Self { verdict, near, needed: None }
     }
 }

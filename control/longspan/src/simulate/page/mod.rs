@@ -61,8 +61,9 @@ fn page(directory: &Path, summary: &Summary) -> Result<String, PageError> {
     let known = summary.runs.iter().filter(|run| run.is_known).count();
     if known > 0 {
         let runs = count_of(known as u64, "run");
-        body +=
-            &html::note(&format!("Only the figures of claims are known of {runs}; plots leave them out."));
+        body += &html::note(&format!(
+            "Only the figures of claims are known of {runs}; other medians and the plots over time leave them out."
+        ));
     }
     body += &tables::claims(&summary.claims);
     if sets.len() > CURVES_MAX {
