@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(90);
 pub struct Proved {
     proof: Proof,
     runs: Vec<Run>,
-    /// What the marks cost; `None` without marks, or if a run before has not ended.
+    /// The cost of the marks; `None` without marks, or if a run before has not ended.
     throughput: Option<Throughput>,
 }
 
@@ -93,7 +93,7 @@ impl Proved {
         }
     }
 
-    /// What the marks cost, if that was measured.
+    /// The cost of the marks, if it was measured.
     fn write_throughput(&self, out: &mut String) {
         let Some(seen) = self.throughput.as_ref().filter(|it| it.end == RunEnd::Complete) else { return };
         let (count, sender) = seen.senders;
@@ -220,7 +220,7 @@ fn costly(seen: &Throughput) -> String {
     })
 }
 
-/// What was carried with and without marks, in percent.
+/// The carried bytes with and without marks, in percent.
 fn shares(seen: &Throughput) -> [String; 2] {
     [seen.marked, seen.unmarked].map(|carried| percent(seen.share(carried)))
 }

@@ -185,7 +185,7 @@ pub struct ClaimSummary {
     /// The direction in which the figure improves.
     #[serde(serialize_with = "better")]
     pub better: Option<Better>,
-    /// What it is evidence of.
+    /// The kind of evidence that it is.
     pub kind: ClaimKind,
     /// The flows on which our figure rests, in the run with the fewest; `None` if it does not depend on their number.
     pub flows: Option<u64>,
@@ -209,7 +209,7 @@ impl ClaimSummary {
 }
 
 units::named! {
-    /// What a claim is evidence of.
+    /// The kind of evidence that a claim is.
     ClaimKind [serde] {
         /// A claim of a paper.
         Paper = "paper",

@@ -1,4 +1,4 @@
-//! What the marks of a plan cost: flows of DCQCN without end into a slower receiver, with the marks and without.
+//! The throughput that the marks of a plan cost: flows of DCQCN without end into a slower receiver, with marks and without.
 
 use core::ops::ControlFlow;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Throughput {
         LEAST
     }
 
-    /// What was carried, as a share of the receiver's link, 0 to 1.
+    /// The carried bytes as a share of the receiver's link, 0 to 1.
     pub fn share(&self, carried: WireBytes) -> f64 {
         let most = self.receiver.bytes_in(self.measured).max(1);
         carried.0 as f64 / most as f64
@@ -116,7 +116,7 @@ impl Proof {
     }
 }
 
-/// What the receiver's link has carried when the measured half of a run begins, and whether the run may go on.
+/// The bytes on the receiver's link when the measured half of a run begins, and whether the run may go on.
 struct Half<'a> {
     link: usize,
     at: Nanos,

@@ -79,7 +79,7 @@ fn judge_at(claim: &Claim, point: Option<&str>, runs: &[Run<'_>]) -> ClaimSummar
     }
 }
 
-/// What the claim is evidence of.
+/// The kind of evidence that the claim is.
 fn kind(claim: &Claim, runs: &[Run<'_>]) -> ClaimKind {
     let is_sure = claim.metric == "drops.lossless" && ends(claim.paper) == (0.0, 0.0);
     // Such a drop fails the run, but not each that the metric counts: those of flooded copies, and at egress queues.

@@ -50,7 +50,7 @@ impl Judgement {
             return Self { needed: Some(SEEDS_MIN), ..Self::only(ClaimVerdict::Undecided) };
         }
         let verdict = verdict(claim, mean, error);
-        // What is not told from zero is not near what is told from it.
+        // A figure that is not told from zero is not near one that is.
         let width = if verdict == ClaimVerdict::NoEffect { 2.0 } else { 1.0 };
         let span = ERRORS_NEAR * error;
         // The paper's figures may lie between the ends.
