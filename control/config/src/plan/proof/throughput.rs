@@ -1,4 +1,4 @@
-//! The throughput that the marks of a plan cost: flows of DCQCN without end into a slower receiver, with marks and without.
+//! The throughput that the marks of a plan cost: flows without end into a slower receiver, with marks and without.
 
 use core::ops::ControlFlow;
 use std::sync::Arc;
