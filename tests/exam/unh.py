@@ -203,6 +203,7 @@ def with_lldpad(link, pfc_words="", address=None, ours=None, lldpads=None):
         run("ip", "-n", link.tester, "link", "set", "e0", "address", address)
     link.start_lldpad(PFC=pfc_words)
     wait_until("the gateway to hear lldpad", lambda: link.shown()["neighbours"])
+    # The two may agree for a moment on the way: only what stands after ten announcements of each is judged.
     link.keep_saying(10)
     enabled = link.enabled(4)
     [line] = [line for line in link.lldptool("-t", "-V", "PFC").splitlines() if "PFC enabled" in line]
@@ -355,7 +356,8 @@ CASES = [
         "lldptool-pfc(8)", on_link(p(with_lldpad, pfc_words=TIE, address="02:00:00:00:99:20"), FOLLOWS),
         "of two willing ends lldpad 1.1 lets the one with the lower address follow, the gateway the one with the "
         "higher address, by IEEE 802.1Q D.4.3: here each keeps its own"),
-    Case("lldpad-leaves", "lldpad ends", "the neighbour is gone within 60 s, before its TTL of 120 s", "IEEE 802.1AB-2016 9.1",
+    Case("lldpad-leaves", "lldpad ends", "the neighbour is gone within 60 s, before its TTL of 120 s",
+        "IEEE 802.1AB-2016 9.1",
         on_link(lldpad_leaves)),
 ]
 

@@ -104,7 +104,7 @@ pub struct Claim {
     pub better: Option<Better>,
     /// The least number of flows on which a figure may rest, if stated.
     pub least_flows: Option<u32>,
-    /// Whose claim it is.
+    /// The source of the claim.
     pub source: Source,
 }
 
@@ -134,7 +134,7 @@ table! {
         better: At<Better>, auto("with `against`, the direction in which the paper's figure changes; without, none");
         /// Flows that must have ended in each run: those of the metric's group for completion times and slowdowns, otherwise all. With fewer, the claim is not measured
         least_flows: At<u32>, within(1..=u32::MAX), auto("for completion times and slowdowns: 100 for `p95` and `p99`, otherwise 20; none for other metrics");
-        /// Whose claim it is: `"ours"` for an aim or a variant of ours, which tables count apart
+        /// The source of the claim: `"ours"` for an aim or a variant of ours, which tables count apart
         source: At<Source>, default(Source::Paper);
     }
 }

@@ -34,7 +34,7 @@ words! {
         /// More is better.
         "more" => More,
     }
-    /// Whose claim it is.
+    /// The source of a claim.
     pub enum Source {
         /// That of a paper, a standard or a vendor.
         "paper" => Paper,
