@@ -1,18 +1,29 @@
-"""Prints the claims of experiments as a table in Markdown, and how many of each kind have which verdict:
-benches/experiments/claims.py SUMMARY.json...
+"""Prints the claims of experiments as a table in Markdown, beside the verdicts of docs/results.csv, and how many of each
+kind have which verdict:
+benches/experiments/claims.py [--record] SUMMARY.json...
+benches/experiments/claims.py --draw SEED
 
-Ends with status 1 where an invariant did not hold. Any other outcome of a run is a result.
+With --record, the claims take the place of those in docs/results.csv. --draw names five of its rows with a verdict, drawn
+with SEED from those that chance has a part in. Ends with status 1 where an invariant did not hold. Any other outcome of a
+run is a result.
 """
 
 import collections
+import csv
 import json
 import pathlib
+import random
 import sys
 
 from markdown_table import print_table
 
 HEAD = ["experiment", "claim", "kind", "what", "paper", "mean", "error", "range", "seeds", "agree", "flows", "verdict"]
-KIND, VERDICT = HEAD.index("kind"), HEAD.index("verdict")
+HEAD += ["recorded"]
+KIND, VERDICT, RECORDED = HEAD.index("kind"), HEAD.index("verdict"), HEAD.index("recorded")
+RESULTS = pathlib.Path(__file__).parents[2] / "docs/results.csv"
+WITHOUT_VERDICT = ("", "undecided", "not measured", "withdrawn")
+# What the end of a metric's name says of its unit.
+UNITS = {"bps": "b/s", "bytes": "bytes", "ns": "ns"}
 
 
 def figure(value, relative):
@@ -43,7 +54,52 @@ def papers(claim):
     return claim["paper"] if isinstance(claim["paper"], list) else [claim["paper"]]
 
 
-def rows(path):
+def recorded():
+    """The rows of docs/results.csv by experiment and claim."""
+    with RESULTS.open(encoding="utf-8", newline="") as file:
+        return {(row["experiment"], row["claim"]): row for row in csv.DictReader(file)}
+
+
+def row_to_record(experiment, claim, seeds):
+    """A row of docs/results.csv, without the verdict that the claim had before there was a protocol."""
+    ours, factor = claim["ours"] or {}, 1 if claim["against"] is None else 100
+    least, most = (papers(claim) * 2)[:2]
+    end = claim["metric"].replace(".", "_").rsplit("_", 1)[-1]
+    row = {
+        "experiment": experiment,
+        "claim": claim["id"],
+        "what": claim["text"],
+        "kind": claim["kind"],
+        "unit": "%" if factor == 100 else UNITS.get(end, end),
+        "paper least": f"{least * factor:.6g}",
+        "paper most": "" if least == most else f"{most * factor:.6g}",
+        "seeds": f"{min(seeds)}-{max(seeds)}",
+        "flows": claim["flows"],
+        "verdict": claim["verdict"],
+        "near": " ".join(claim["near"]),
+    }
+    for key in ("median", "min", "max", "mean", "standard_error"):
+        row[key.replace("_", " ")] = "" if ours.get(key) is None else f"{factor * ours[key]:.6g}"
+    row["agree %"] = f"{100 * ours['agree']:.0f}" if factor == 100 and ours else ""
+    return row
+
+
+def record(rows, paths):
+    """Writes docs/results.csv with the claims of these summaries."""
+    for path in paths:
+        experiment, summary = pathlib.Path(path).parent.name, json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        seeds = {run["seed"] for run in summary["runs"]}
+        for claim in summary["claims"]:
+            old = rows.setdefault((experiment, claim["id"]), {"verdict before": ""})
+            old.update(row_to_record(experiment, claim, seeds))
+    with RESULTS.open("w", encoding="utf-8", newline="") as file:
+        names = next(iter(rows.values())).keys()
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted(rows.values(), key=lambda row: row["experiment"]))
+
+
+def rows(path, before):
     experiment = pathlib.Path(path).parent.name
     summary = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     for claim in summary["claims"]:
@@ -51,7 +107,7 @@ def rows(path):
         flows = "" if claim["flows"] is None else str(claim["flows"])
         verdict = claim["verdict"] + (f" (near {', '.join(claim['near'])})" if claim["near"] else "")
         who = [experiment, claim["id"], claim["kind"], claim["text"], paper]
-        yield [*who, *measured(claim), flows, verdict]
+        yield [*who, *measured(claim), flows, verdict, before.get((experiment, claim["id"]), {}).get("verdict", "")]
     unfinished = collections.Counter(
         (run["variant"] or "", run["message"] or "", run["ending"])
         for run in summary["runs"]
@@ -59,7 +115,7 @@ def rows(path):
     )
     for (variant, message, ending), runs in unfinished.items():
         name = variant + (f" ({runs} runs)" if runs > 1 else "")
-        yield [experiment, name, "", message, *[""] * 7, ending]
+        yield [experiment, name, "", message, *[""] * 7, ending, ""]
 
 
 def print_counts(claims):
@@ -69,11 +125,40 @@ def print_counts(claims):
     print_table(["kind", *verdicts], [[kind, *(str(counts[kind, verdict]) for verdict in verdicts)] for kind in kinds])
 
 
+def print_changes(claims, before):
+    """Which verdicts of docs/results.csv these claims do not have. One may have the other's verdict as a near one."""
+    others = []
+    decided = [row for row in claims if row[RECORDED] not in WITHOUT_VERDICT]
+    for row in decided:
+        (verdict, _, near), old = row[VERDICT].partition(" ("), before[row[0], row[1]]
+        if verdict != row[RECORDED]:
+            is_near = verdict in old["near"] or row[RECORDED] in near
+            others.append(f"{row[0]} {row[1]}: recorded {row[RECORDED]}, {'near' * is_near or 'not'} {row[VERDICT]}")
+    print(f"\n{len(decided) - len(others)} of {len(decided)} verdicts are those of docs/results.csv")
+    print("\n".join(others))
+
+
+def draw(rows, seed):
+    """Five rows with a verdict that could have been another with other seeds."""
+    decided = sorted(key for key, row in rows.items() if row["verdict"] not in WITHOUT_VERDICT and row["seeds"] != "any")
+    for experiment, claim in random.Random(seed).sample(decided, 5):
+        print(experiment, claim)
+
+
 def main():
-    found = [row for path in sys.argv[1:] for row in rows(path)]
+    if sys.argv[1:2] == ["--draw"]:
+        draw(recorded(), int(sys.argv[2]))
+        return
+    paths = [path for path in sys.argv[1:] if path != "--record"]
+    before = recorded()
+    found = [row for path in paths for row in rows(path, before)]
     print_table(HEAD, found)
     print()
-    print_counts([row for row in found if row[KIND]])
+    claims = [row for row in found if row[KIND]]
+    print_counts(claims)
+    print_changes(claims, before)
+    if "--record" in sys.argv:
+        record(before, paths)
     if any(row[VERDICT] == "violation" for row in found):
         sys.exit(1)
 
