@@ -91,9 +91,11 @@ def record(rows, paths):
         seeds = {run["seed"] for run in summary["runs"]}
         for claim in summary["claims"]:
             old = rows.setdefault((experiment, claim["id"]), {"verdict before": ""})
-            old.update(row_to_record(experiment, claim, seeds))
+            # Chance has no part in some.
+            any_seed = old.get("seeds") == "any" or claim["kind"] in ("configured", "guarantee")
+            old.update(row_to_record(experiment, claim, seeds) | ({"seeds": "any"} if any_seed else {}))
     with RESULTS.open("w", encoding="utf-8", newline="") as file:
-        names = next(iter(rows.values())).keys()
+        names = next(iter(rows.values()))
         writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(sorted(rows.values(), key=lambda row: row["experiment"]))
