@@ -1,6 +1,6 @@
 """Prints what every scheme came to on every workload.
 
-matrix.py SUMMARY.json           two tables in Markdown
+matrix.py SUMMARY.json           tables in Markdown: slowdowns, their changes against PFC with two BDP, and costs
 matrix.py --csv SUMMARY.json...  a row for each run of each link, as CSV
 
 Ends with status 1 where an invariant did not hold.
@@ -22,6 +22,12 @@ VICTIM, VICTIM_TAIL = "slowdown.victim.mean", "slowdown.victim.p99"
 FLOWS, VICTIM_FLOWS = "fct.inter.count", "fct.victim.count"
 # With fewer flows, the 99th percentile is the maximum.
 LEAST_FLOWS = 100
+LEAST_FLOWS_OF_A_MEAN = 20
+# What a scheme is compared with: PFC with the buffer that others have, and without LSCC alone.
+CONTROLS = {
+    "pfc-deep": ["pfc", "pfc-deep-dcqcn", "bifrost", "bifrost-dcqcn", "bifrost-lscc"],
+    "bifrost-dcqcn": ["bifrost-lscc"],
+}
 BUFFERS = ("buffer.gw-east.max_bytes", "buffer.gw-west.max_bytes")
 MAY_HOLD = ("may_hold.gw-east.gw-west.bytes", "may_hold.gw-west.gw-east.bytes")
 USED = "link.long.gw-east.utilisation"
@@ -78,8 +84,34 @@ def costs(scheme, workloads, runs):
     ]
 
 
+def paired(runs, controls, metric, flows, least):
+    """The change of a metric against the control's run of the same seed: its mean, the standard error, the share of the
+    seeds that agree on its direction. Nothing where a run has fewer flows than it takes."""
+    before = {run["seed"]: run["metrics"] for run in controls}
+    pairs = [(run["metrics"], before[run["seed"]]) for run in runs if run["seed"] in before]
+    enough = lambda of: metric in of and of.get(flows, 0) >= least
+    if len(pairs) < 2 or not all(enough(ours) and enough(control) for ours, control in pairs):
+        return "-"
+    changes = [100 * (ours[metric] / control[metric] - 1) for ours, control in pairs]
+    if not any(changes):
+        return f"the same in {len(changes)}"
+    mean, error = statistics.mean(changes), statistics.stdev(changes) / math.sqrt(len(changes))
+    agree = sum(change * mean > 0 for change in changes)
+    return f"{mean:+.1f} ({error:.1f}; {agree} of {len(changes)})"
+
+
+def changes(scheme, workloads, runs, controls):
+    """The changes of one scheme on each workload: mean slowdown, 99th percentile, and the mean of the victim."""
+    row = [scheme]
+    for workload in workloads:
+        both = [[run for run in of if run["parameters"][SWEPT] == workload] for of in (runs, controls)]
+        row += [paired(*both, MEAN, FLOWS, LEAST_FLOWS_OF_A_MEAN), paired(*both, TAIL, FLOWS, LEAST_FLOWS)]
+        row.append(paired(*both, VICTIM, VICTIM_FLOWS, LEAST_FLOWS_OF_A_MEAN))
+    return row
+
+
 def print_link(path):
-    """Both tables of one link. Returns its runs."""
+    """The tables of one link. Returns its runs."""
     runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
     workloads = list(dict.fromkeys(run["parameters"][SWEPT] for run in runs))
     by_scheme = {}
@@ -88,6 +120,13 @@ def print_link(path):
     rows = lambda of: [of(scheme, workloads, own) for scheme, own in by_scheme.items()]
     print_table(["scheme", *workloads], rows(slowdowns))
     print()
+    for control, schemes in CONTROLS.items():
+        there = [it for it in schemes if {it, control} <= by_scheme.keys()]
+        if there:
+            own = [changes(it, workloads, by_scheme[it], by_scheme[control]) for it in there]
+            figures = [f"{workload}, {what}" for workload in workloads for what in ("mean", "p99", "victim")]
+            print_table([f"against {control}, %", *figures], own)
+            print()
     took = ["link used", "most held", "may hold", "paused", "control frames", "dropped", "sent again"]
     print_table(["scheme", "victim, mean", *took], rows(costs))
     print()
