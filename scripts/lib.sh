@@ -119,8 +119,9 @@ need_dpdk() {
 }
 
 need_test_tools() {
+    # DPDK's client of its telemetry is in dpdk-dev in Debian 12, and in dpdk since.
     need_packages 'oracles of the tests: other dissectors, another replayer, and clients' \
-        tshark python3-scapy tcpreplay tmux dpdk-dev
+        tshark python3-scapy tcpreplay tmux dpdk dpdk-dev
     need_packages 'hosts in network namespaces, for the tests on the wire' \
         iproute2 ethtool procps iputils-ping iperf3 linuxptp
     # Debian starts the daemon when it installs it, which would speak on every interface of this machine from then on.

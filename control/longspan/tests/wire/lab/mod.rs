@@ -44,7 +44,7 @@ const PROGRAMS: [(&str, &str); 12] = [
     ("ptp4l", "linuxptp"),
     ("tmux", "tmux"),
     ("lldpd", "lldpd"),
-    ("dpdk-telemetry.py", "dpdk-dev"),
+    ("dpdk-telemetry.py", "dpdk; in Debian 12 dpdk-dev"),
 ];
 
 /// The Python interpreter of Debian's python3-scapy.
