@@ -134,6 +134,13 @@ pub fn response_quanta(rate: BitRate) -> u64 {
     row.map_or_else(|| (megabits.saturating_mul(905)).div_ceil(400_000), |(_, quanta)| quanta)
 }
 
+/// The default of `tx_window`: 2 us, or the time within which a device must stop after it receives a pause (IEEE 802.3
+/// clause 31B.3.7), whichever is less. What the device holds leaves after the pause.
+pub(crate) fn default_tx_window(rate: BitRate) -> Interval {
+    let response = WireBytes(response_quanta(rate).saturating_mul(64));
+    rate.serialization().time_within(response).min(Interval::from_micros(2))
+}
+
 /// One line per term, then the sum.
 impl fmt::Display for HeadroomSum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -192,6 +199,15 @@ mod tests {
         let quanta = |megabits: u64| response_quanta(BitRate::new(megabits * 1_000_000).unwrap());
         assert_eq!([quanta(1), quanta(10_000), quanta(56_000), quanta(100_000)], [1, 67, 394, 394]);
         assert_eq!(quanta(800_000), 1_810);
+    }
+
+    #[test]
+    fn the_default_window_is_no_longer_than_the_standard_allows_at_any_rate() {
+        let window = |gigabits| default_tx_window(BitRate::gigabits(gigabits)).0;
+        let tabulated = [1, 10, 25, 40, 50, 100, 200, 400, 800];
+        assert_eq!(tabulated.map(window), [1_024, 2_000, 1_638, 1_510, 1_505, 2_000, 1_159, 1_158, 1_158]);
+        let extremes = [1, u64::MAX].map(|it| default_tx_window(BitRate::new(it).unwrap()).0);
+        assert_eq!(extremes, [2_000, 1_158]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use switch::program::{
 use units::{Bytes, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 
-use crate::headroom::HeadroomSum;
+use crate::headroom::{HeadroomSum, default_tx_window};
 use crate::keys::classify::{ClassifyDecl, Codes, RemapDecl};
 use crate::keys::port::PortDecl;
 use crate::keys::queueing::{
@@ -76,7 +76,7 @@ impl Builder<'_> {
             rate,
             max_frame,
             device_mtu: None,
-            tx_window: decl.tx_window(),
+            tx_window: decl.tx_window.as_ref().map_or_else(|| default_tx_window(rate), |it| it.value),
             classification: classification(decl.classify()),
             orientation: decl.orientation.as_ref().map(|it| it.value),
             remap: decl.remap.as_ref().map(|it| it.remap).unwrap_or_default(),

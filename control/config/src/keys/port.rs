@@ -75,7 +75,7 @@ table! {
         /// Delays of NICs, PHYs and worker turns from a frame's arrival to the departure of its pause, both ends together. A running gateway [adds what is missing](running.md#lateness)
         interface_delay: At<Interval>, within(Interval::ZERO..=LONGEST), default(Interval::from_micros(1));
         /// How far ahead of the link the port hands frames to the device. A received pause acts within this and one frame. Zero in a replay, which has no device
-        tx_window: At<Interval>, within(Interval::ZERO..=Interval::from_millis(1)), default(Interval::from_micros(2));
+        tx_window: At<Interval>, within(Interval::ZERO..=Interval::from_millis(1)), auto("`\"2us\"`, or the [response time](#headroom) of IEEE 802.3 if it is less: 1.638us at 25G, 1.158us at 400G");
         /// Whether the port adds [in-band telemetry](int.md) to data packets of HPCC; only the rates listed below have a code
         int: At<bool>, default(false);
         /// The scheme that keeps the upstream from overflowing the port. `"pfc"`: XOFF and XON of `[[port.lossless]]`. `"bifrost"`: [`[port.bifrost]`](#portbifrost), with PFC beneath it. `"bifrostx"`: the same with [grants for each priority](bifrostx.md), if the other end speaks it too. `"cbfc"`: [`[port.cbfc]`](#portcbfc), credits, which the other end must speak. `"p-pfc"`: [`[port.p_pfc]`](#portp_pfc), `"capfc"`: [`[port.capfc]`](#portcapfc), both with PFC beneath. `"relay"`: the pauses that [another port](#portrelay) receives, with PFC beneath. `"port-grants"`: Bifrost with [grants for each port of the far gateway](port-grants.md), if the other end speaks it too

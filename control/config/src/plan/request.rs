@@ -5,6 +5,7 @@ use units::{BitRate, Bytes, Distance, Interval, Priority, PrioritySet};
 
 use super::scheme::Scheme;
 use crate::emulation::reach;
+use crate::headroom::default_tx_window;
 use crate::keys::port::{FARTHEST, MTU_OVERHEAD, PortDecl};
 use crate::link::Senders;
 use crate::lscc_sum::{StepBounds, rounded};
@@ -71,7 +72,7 @@ impl Request {
             drain: None,
             local_distance: Distance(300),
             interface_delay: port.interface_delay(),
-            tx_window: port.tx_window(),
+            tx_window: default_tx_window(rate),
             key_file: "link.key".into(),
             memory: None,
             lateness: None,

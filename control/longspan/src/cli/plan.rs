@@ -74,7 +74,8 @@ pub struct PlanArgs {
     /// Delays of NICs, PHYs and worker turns, both ends together. Default: 1us
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub interface_delay: Option<Interval>,
-    /// How far ahead of the link the ports hand frames to the device. Default: 2us
+    /// How far ahead of the link the ports hand frames to the device. Default: 2us, or less where the rate's response
+    /// time to a pause is less (IEEE 802.3 clause 31B.3.7)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub tx_window: Option<Interval>,
     /// Memory of the machine for frames, as hugepages. The plan does not hold if it needs more. Default: not checked
