@@ -244,6 +244,7 @@ def judged_incast(runs, link, until):
 
 
 INCAST = "no frame lost; 95 % of the receiver's link; CV < 5 %"
+LONG_INCAST = SCENARIOS / "long-incast.toml"
 INCAST_SOURCE = "7.2; 0 ppm, 95 %: indicative values; CV: 13 of -00"
 
 
@@ -271,12 +272,17 @@ def long_incast(ratio, scheme):
     def run(longspan, work, quick):
         settings = (f'traffic.incast.sources=["east-h[0-{ratio - 1}]"]',)
         seeds = 2 if quick else 3
-        scenario = SCENARIOS / "long-incast.toml"
-        runs = simulate(longspan, scenario, work / "out", settings, variants=(scheme,), seeds=seeds)
+        runs = simulate(longspan, LONG_INCAST, work / "out", settings, variants=(scheme,), seeds=seeds)
         return judged_incast(runs, "west-h0/gw-west.gw-west", 0.02)
 
     what = f"incast {ratio}:1 over two gateways 80 km apart, {scheme} on the long link"
     return Case(f"incast-80km-{ratio}-{scheme}", what, INCAST, INCAST_SOURCE, run)
+
+
+def control_long_incast(longspan, work, _quick):
+    settings = ('traffic.incast.sources=["east-h[0-7]"]', "scenario.until=5ms", "scenario.limit=5ms")
+    runs = simulate(longspan, LONG_INCAST, work / "out", settings, variants=("pfc-short",), seeds=2)
+    return Result(judged_incast(runs, "west-h0/gw-west.gw-west", 0.005).measured, min(map(lost, runs)) > 0)
 
 
 def storms(run):
@@ -525,6 +531,10 @@ CASES = [
         "the watchdog, which needs 200 ms, finds none", "7.2; ours: none", incast_storm,
     ),
     *(long_incast(ratio, scheme) for scheme in ("pfc", "bifrost") for ratio in (2, 8, 64)),
+    Case(
+        "incast-80km-control", "control: incast 8:1 over 80 km, with three frames of headroom on the long link",
+        "frames are lost", "ours", control_long_incast,
+    ),
     Case("incast-control", "control: incast 8:1 without PFC", "frames are lost", "ours", control_incast_lossy),
     *(dcqcn(flows, shortfall=WANDER) for flows in (4, 16, 64)),
     dcqcn(256, shortfall=LARGE_STEPS),
