@@ -198,9 +198,9 @@ impl Run {
             _ => opcode,
         };
         bytes[BTH_AT + 12] = if how & 1 == 0 { 0x1f } else { 0x60 };
-        let mut header = bth::View::parse(&mut bytes[BTH_AT..]).expect("it is one of ours");
-        header.set_destination_qp(local);
-        header.set_psn(Psn::from_low_bits(u32::from(psn).wrapping_sub(6)));
+        let header = bth::View::parse(&bytes[BTH_AT..]).expect("it is one of ours").header();
+        let psn = Psn::from_low_bits(u32::from(psn).wrapping_sub(6));
+        let _ = bth::Header { destination_qp: local, psn, ..header }.emit(&mut bytes[BTH_AT..]);
         if how & 2 != 0 {
             bytes[BTH_AT + 8] |= 0x80;
         }

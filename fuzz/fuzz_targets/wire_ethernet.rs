@@ -14,13 +14,6 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(view.payload(), view.into_payload());
     assert_eq!(header.source.to_string().parse(), Ok(header.source));
 
-    let mut copy = data.to_vec();
-    let mut view = ethernet::View::parse(&mut copy[..]).expect("it was parsed before");
-    view.swap_addresses();
-    view.swap_addresses();
-    view.set_ether_type(header.ether_type);
-    assert_eq!(copy, data);
-
     if let Ok(stack) = vlan::Stack::parse(data) {
         assert!(stack.payload_offset <= data.len());
         let tags = [stack.outer, stack.inner].into_iter().flatten().count();
@@ -31,6 +24,6 @@ fuzz_target!(|data: &[u8]| {
         let value = vlan::Header { tag: tag.tag(), ether_type: tag.ether_type() };
         assert_eq!(value.emit(&mut out), Ok(vlan::TAG_LEN));
         assert_eq!(out, data[ethernet::HEADER_LEN..][..vlan::TAG_LEN]);
-        let _ = (tag.priority(), tag.drop_eligible(), tag.id(), tag.payload());
+        assert_eq!(tag.priority(), tag.tag().priority);
     }
 });

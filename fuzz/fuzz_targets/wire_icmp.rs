@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::net::Ipv6Addr;
 use wire::ethernet::MacAddress;
-use wire::icmpv6::{self, Message, NoAdvertisement};
+use wire::icmpv6::{self, Message};
 use wire::{icmpv4, ipv6};
 
 fuzz_target!(|data: &[u8]| {
@@ -18,17 +18,9 @@ fn echo_over_ipv4(data: &[u8]) {
     let mut copy = data.to_vec();
     let Ok(mut view) = icmpv4::View::parse(&mut copy[..]) else { return };
     let was_right = view.verify_checksum();
-    let before = view.echo();
-    let turned = view.turn_request_into_reply();
-    assert_eq!(turned, before.is_some_and(|echo| !echo.reply));
+    let is_request = view.is_echo_request();
+    assert_eq!(view.turn_request_into_reply(), is_request);
     assert_eq!(view.verify_checksum(), was_right);
-    if let Some(echo) = view.echo() {
-        let mut out = vec![0; data.len()];
-        assert_eq!(echo.emit(view.payload(), &mut out), Ok(data.len()));
-        let again = icmpv4::View::parse(&out[..]).expect("it was just written");
-        assert!(again.verify_checksum());
-        assert_eq!(again.echo(), Some(echo));
-    }
 }
 
 fn message_over_ipv6(data: &[u8]) {
@@ -79,7 +71,7 @@ fn solicitation(data: &[u8]) {
     }
     let before = packet.clone();
     match icmpv6::turn_solicitation_into_advertisement(&mut packet, mac, false) {
-        Ok(destination) => {
+        Some(destination) => {
             let ip = ipv6::View::parse(&packet[..]).expect("it was just written");
             assert_eq!((ip.total_len(), ip.destination()), (icmpv6::ADVERTISEMENT_PACKET_LEN, destination));
             let icmp = icmpv6::View::parse(ip.payload()).expect("it was just written");
@@ -88,9 +80,6 @@ fn solicitation(data: &[u8]) {
                 matches!(icmp.message(), Ok(Message::NeighbourAdvertisement(it)) if it.target == ip.source())
             );
         }
-        Err(error) => {
-            assert!(!matches!(error, NoAdvertisement::Checksum | NoAdvertisement::HopLimit(_)));
-            assert_eq!(packet, before);
-        }
+        None => assert_eq!(packet, before),
     }
 }

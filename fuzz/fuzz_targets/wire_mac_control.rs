@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use units::Priority;
 use wire::ethernet::{HEADER_LEN, MIN_FRAME_LEN, MacAddress};
 use wire::mac_control::Message;
-use wire::{pause, pfc};
+use wire::pfc;
 
 fuzz_target!(|data: &[u8]| {
     let source = MacAddress([2, 0, 0, 0, 0, 1]);
@@ -22,12 +22,7 @@ fuzz_target!(|data: &[u8]| {
             let again = pfc::View::parse(&out[HEADER_LEN..]).expect("it was just written");
             assert_eq!(again.times(), view.times());
         }
-        Ok(Message::Pause(view)) => {
-            let frame = pause::Frame { source, time: view.time() };
-            assert_eq!(frame.emit(&mut out), Ok(MIN_FRAME_LEN));
-            let again = pause::View::parse(&out[HEADER_LEN..]).expect("it was just written");
-            assert_eq!(again.time(), view.time());
-        }
+        Ok(Message::Pause(view)) => assert_eq!(view.time().0.to_be_bytes(), data[2..4]),
         Ok(Message::Other(_)) | Err(_) => {}
     }
 });

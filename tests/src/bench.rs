@@ -6,8 +6,7 @@ use std::sync::Arc;
 use switch::program::Settings;
 use switch::{DropReason, Links, PortInspection, Program, SchemeReport, Shard, Transmitter, Volume};
 use units::{Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet};
-use wire::ethernet::MacAddress;
-use wire::{mac_control, pause};
+use wire::mac_control;
 
 /// Calls of `egress` in a row, without a frame, before a bench concludes that a deadline lies.
 const IDLE_CALLS_MAX: u32 = 4;
@@ -167,8 +166,11 @@ impl Testbench {
 
     /// Lets an 802.3x PAUSE frame arrive at `port`.
     pub fn inject_global_pause(&mut self, port: PortId, time: PauseQuanta) {
-        let frame = pause::Frame { source: MacAddress([2, 0, 0, 0, 9, 9]), time };
-        self.inject(port, [emitted(|out| frame.emit(out))]);
+        let mut frame = TestFrame::pfc(PrioritySet::EMPTY, time);
+        let [high, low] = time.0.to_be_bytes();
+        frame.bytes[14..18].copy_from_slice(&[0, 1, high, low]);
+        frame.bytes[18..].fill(0);
+        self.inject(port, [frame]);
     }
 
     /// The peer of `port` pauses `priority` for as long as a frame can say.
@@ -342,12 +344,4 @@ impl Drop for Testbench {
             self.assert_conserved();
         }
     }
-}
-
-/// A frame out of an `emit` function.
-fn emitted<E: core::fmt::Debug>(emit: impl FnOnce(&mut [u8]) -> Result<usize, E>) -> TestFrame {
-    let mut bytes = vec![0; 60];
-    let length = emit(&mut bytes).expect("60 bytes are enough for a control frame");
-    bytes.truncate(length);
-    TestFrame::new(bytes)
 }

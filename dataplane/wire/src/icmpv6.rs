@@ -11,8 +11,6 @@ use crate::{BufferTooSmall, ParseError, Protocol, ipv6};
 
 /// Bytes of the common header: type, code, checksum.
 pub const HEADER_LEN: usize = 4;
-/// Bytes of an echo message without data.
-pub const ECHO_LEN: usize = 8;
 /// Bytes of a solicitation or advertisement without options.
 pub const NEIGHBOUR_LEN: usize = 24;
 /// Bytes of a link-layer address option for Ethernet.
@@ -54,30 +52,12 @@ impl Type {
 /// The content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
-    /// Echo request.
-    EchoRequest(Echo),
-    /// Echo reply.
-    EchoReply(Echo),
     /// Neighbour solicitation.
     NeighbourSolicitation(NeighbourSolicitation),
     /// Neighbour advertisement.
     NeighbourAdvertisement(NeighbourAdvertisement),
-    /// An unknown type, or a code other than 0.
-    Other {
-        /// The type.
-        message_type: Type,
-        /// The code within it.
-        code: u8,
-    },
-}
-
-/// Fields of an echo message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Echo {
-    /// Identifier of the requesting process.
-    pub identifier: u16,
-    /// Sequence number.
-    pub sequence: u16,
+    /// Another type, or a code other than 0.
+    Other,
 }
 
 /// Asks for the link-layer address of `target`.
@@ -156,8 +136,6 @@ impl<T: AsRef<[u8]>> View<T> {
     pub fn message(&self) -> Result<Message, ParseError> {
         let bytes = self.0.as_ref();
         Ok(match (self.message_type(), self.code()) {
-            (Type::ECHO_REQUEST, 0) => Message::EchoRequest(Echo::parse(bytes)?),
-            (Type::ECHO_REPLY, 0) => Message::EchoReply(Echo::parse(bytes)?),
             (Type::NEIGHBOUR_SOLICITATION, 0) => {
                 let (target, source_link_address) = neighbour(bytes, SOURCE_LINK_ADDRESS)?;
                 Message::NeighbourSolicitation(NeighbourSolicitation { target, source_link_address })
@@ -173,7 +151,7 @@ impl<T: AsRef<[u8]>> View<T> {
                     target_link_address,
                 })
             }
-            (message_type, code) => Message::Other { message_type, code },
+            _ => Message::Other,
         })
     }
 }
@@ -237,13 +215,6 @@ fn neighbour(bytes: &[u8], kind: u8) -> Result<(Ipv6Addr, Option<MacAddress>), P
     Ok((target, link_address))
 }
 
-impl Echo {
-    fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
-        let message = checked_head::<ECHO_LEN>(Protocol::Icmpv6, bytes)?;
-        Ok(Self { identifier: u16_at(message, 4), sequence: u16_at(message, 6) })
-    }
-}
-
 impl NeighbourSolicitation {
     /// Writes the message with its checksum for these addresses; returns its length, 24 or 32 bytes.
     ///
@@ -300,29 +271,6 @@ fn emit_neighbour(
     Ok(needed)
 }
 
-/// Why a packet was not turned into an advertisement. The packet is unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoAdvertisement {
-    /// It is malformed.
-    #[error(transparent)]
-    Parse(#[from] ParseError),
-    /// It is not a solicitation.
-    #[error("not a neighbour solicitation")]
-    NotASolicitation,
-    /// A router forwarded it (RFC 4861 section 7.1.1).
-    #[error("hop limit {0} instead of 255")]
-    HopLimit(u8),
-    /// Its checksum is invalid.
-    #[error("wrong checksum")]
-    Checksum,
-    /// It is too short for the link-layer address option of the answer.
-    #[error("the packet has {available} bytes, the answer {ADVERTISEMENT_PACKET_LEN}")]
-    NoRoom {
-        /// Bytes of the IPv6 packet.
-        available: usize,
-    },
-}
-
 /// Turns `packet`, an IPv6 packet with a solicitation, into the advertisement that answers it: the target is
 /// at `mac`. `router` says whether it is a router; hosts drop a default router that advertises it is not one
 /// (RFC 4861 section 7.2.5). The caller has checked that it owns the target address.
@@ -330,29 +278,24 @@ pub enum NoAdvertisement {
 /// The resulting packet has [`ADVERTISEMENT_PACKET_LEN`] bytes. Returns its IPv6 destination: the solicitor,
 /// or [`ALL_NODES`] if that has no address yet. The caller sets the Ethernet header.
 ///
-/// # Errors
-/// [`NoAdvertisement`]; the packet is then unchanged.
+/// Returns `None`, and leaves the packet as it is, if it is malformed, no solicitation, has a wrong checksum, was forwarded
+/// by a router (a hop limit below 255, RFC 4861 section 7.1.1), or is too short for the answer.
 pub fn turn_solicitation_into_advertisement(
     packet: &mut [u8],
     mac: MacAddress,
     router: bool,
-) -> Result<Ipv6Addr, NoAdvertisement> {
-    let ip = ipv6::View::parse(&*packet)?;
-    if ip.next_header() != IpProtocol::ICMPV6 {
-        return Err(NoAdvertisement::NotASolicitation);
+) -> Option<Ipv6Addr> {
+    let ip = ipv6::View::parse(&*packet).ok()?;
+    let is_whole = ip.next_header() == IpProtocol::ICMPV6 && ip.total_len() >= ADVERTISEMENT_PACKET_LEN;
+    if !is_whole || ip.hop_limit() != NEIGHBOUR_HOP_LIMIT {
+        return None;
     }
-    let icmp = View::parse(ip.payload())?;
-    let Message::NeighbourSolicitation(NeighbourSolicitation { target, .. }) = icmp.message()? else {
-        return Err(NoAdvertisement::NotASolicitation);
+    let icmp = View::parse(ip.payload()).ok()?;
+    let Message::NeighbourSolicitation(NeighbourSolicitation { target, .. }) = icmp.message().ok()? else {
+        return None;
     };
-    if ip.hop_limit() != NEIGHBOUR_HOP_LIMIT {
-        return Err(NoAdvertisement::HopLimit(ip.hop_limit()));
-    }
     if !icmp.verify_checksum(ip.source(), ip.destination()) {
-        return Err(NoAdvertisement::Checksum);
-    }
-    if ip.total_len() < ADVERTISEMENT_PACKET_LEN {
-        return Err(NoAdvertisement::NoRoom { available: ip.total_len() });
+        return None;
     }
     let solicited = !ip.source().is_unspecified();
     let destination = if solicited { ip.source() } else { ALL_NODES };
@@ -370,7 +313,7 @@ pub fn turn_solicitation_into_advertisement(
     let _ = header.emit(packet);
     let message = packet.get_mut(ipv6::HEADER_LEN..).unwrap_or_default();
     let _ = advertisement.emit(target, destination, message);
-    Ok(destination)
+    Some(destination)
 }
 
 #[cfg(test)]

@@ -115,8 +115,6 @@ impl IpProtocol {
     pub const ROUTING: Self = Self(43);
     /// IPv6 fragment header.
     pub const FRAGMENT: Self = Self(44);
-    /// Encapsulating security payload.
-    pub const ESP: Self = Self(50);
     /// Authentication header.
     pub const AUTHENTICATION: Self = Self(51);
     /// ICMP for IPv6.

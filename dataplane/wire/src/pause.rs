@@ -2,11 +2,10 @@
 
 use units::PauseQuanta;
 
-use crate::bytes::{checked_head, head, put, room, u16_at};
+use crate::bytes::{checked_head, head, u16_at};
 use crate::error::invalid;
-use crate::ethernet::{self, EtherType, MIN_FRAME_LEN, MacAddress};
 use crate::mac_control::Opcode;
-use crate::{BufferTooSmall, ParseError, Protocol};
+use crate::{ParseError, Protocol};
 
 /// Bytes of opcode and parameters, after the Ethernet header.
 pub const MESSAGE_LEN: usize = 4;
@@ -36,59 +35,18 @@ impl<T: AsRef<[u8]>> View<T> {
     }
 }
 
-/// A whole frame as a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Frame {
-    /// The port that sends it.
-    pub source: MacAddress,
-    /// The pause time; zero resumes.
-    pub time: PauseQuanta,
-}
-
-impl Frame {
-    /// Writes the frame with its Ethernet header, padded to the minimum length; returns [`MIN_FRAME_LEN`],
-    /// 60.
-    ///
-    /// # Errors
-    /// [`BufferTooSmall`] below that.
-    #[inline]
-    pub fn emit(&self, out: &mut [u8]) -> Result<usize, BufferTooSmall> {
-        let out = room::<MIN_FRAME_LEN>(out)?;
-        *out = [0; MIN_FRAME_LEN];
-        let header = ethernet::Header {
-            destination: MacAddress::MAC_CONTROL,
-            source: self.source,
-            ether_type: EtherType::MAC_CONTROL,
-        };
-        let at = header.emit(out)?;
-        put(out, at, &Opcode::PAUSE.0.to_be_bytes());
-        put(out, at + 2, &self.time.0.to_be_bytes());
-        Ok(MIN_FRAME_LEN)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::*;
 
     #[test]
-    fn the_longest_pause_has_the_bytes_of_the_vector() {
-        let frame = Frame { source: MacAddress([2, 0, 0, 0, 0, 1]), time: PauseQuanta::MAX };
-        let mut out = [0xa5; MIN_FRAME_LEN];
-        assert_eq!(frame.emit(&mut out), Ok(MIN_FRAME_LEN));
-        assert_eq!(out[..], vector(VECTOR_PAUSE));
-        assert_eq!(View::parse(&out[14..]).unwrap().time(), PauseQuanta::MAX);
+    fn the_pause_of_the_vector_is_the_longest() {
+        assert_eq!(View::parse(&vector(VECTOR_PAUSE)[14..]).unwrap().time(), PauseQuanta::MAX);
     }
 
     #[test]
     fn a_frame_without_its_time_is_refused() {
         assert_truncated_below(MESSAGE_LEN, &[0, 1, 0, 9], |bytes| View::parse(bytes).map(|_| ()));
-    }
-
-    #[test]
-    fn a_buffer_below_60_bytes_is_refused() {
-        let frame = Frame { source: MacAddress::ZERO, time: PauseQuanta::ZERO };
-        assert_eq!(frame.emit(&mut [0; 59]), Err(BufferTooSmall { needed: 60, available: 59 }));
     }
 }

@@ -1,11 +1,7 @@
 //! UDP: RFC 768; over IPv6, RFC 8200 section 8.1.
 
-use core::net::{Ipv4Addr, Ipv6Addr};
-
 use crate::bytes::{checked_head, head, put, room, u16_at};
-use crate::checksum::Sum;
 use crate::error::{invalid, truncated};
-use crate::ip::IpProtocol;
 use crate::{BufferTooSmall, ParseError, Protocol};
 
 /// Bytes of the header.
@@ -82,31 +78,8 @@ impl<T: AsRef<[u8]>> View<T> {
     /// The payload that the length gives, as far as `bytes` hold it.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        self.datagram().get(HEADER_LEN..).unwrap_or_default()
-    }
-
-    #[inline(always)]
-    fn datagram(&self) -> &[u8] {
         let bytes = self.0.as_ref();
-        bytes.get(..self.length()).unwrap_or(bytes)
-    }
-
-    /// Whether the checksum is valid for these IPv4 addresses, or zero, which means none. Needs the whole
-    /// datagram.
-    #[inline]
-    pub fn verify_checksum_ipv4(&self, source: Ipv4Addr, destination: Ipv4Addr) -> bool {
-        let sum = Sum::pseudo_ipv4(source, destination, IpProtocol::UDP, u16_at(self.raw(), LENGTH));
-        self.checksum() == 0 || sum.bytes(self.datagram()).folded() == 0xffff
-    }
-
-    /// Whether the checksum is valid for these IPv6 addresses. Zero is invalid by RFC 8200; callers that
-    /// accept it for a tunnel or for RoCEv2 (RFC 6935) check [`View::checksum`] first. Needs the whole
-    /// datagram.
-    #[inline]
-    pub fn verify_checksum_ipv6(&self, source: Ipv6Addr, destination: Ipv6Addr) -> bool {
-        let length = u32::from(u16_at(self.raw(), LENGTH));
-        let sum = Sum::pseudo_ipv6(source, destination, IpProtocol::UDP, length);
-        self.checksum() != 0 && sum.bytes(self.datagram()).folded() == 0xffff
+        bytes.get(HEADER_LEN..self.length().min(bytes.len())).unwrap_or_default()
     }
 
     /// The header as a value.
@@ -126,36 +99,6 @@ impl<'a> View<&'a [u8]> {
     #[inline]
     pub fn into_payload(self) -> &'a [u8] {
         self.0.get(HEADER_LEN..self.length().min(self.0.len())).unwrap_or_default()
-    }
-}
-
-impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
-    /// Sets the checksum field.
-    #[inline]
-    pub fn set_checksum(&mut self, checksum: u16) {
-        put(self.0.as_mut(), CHECKSUM, &checksum.to_be_bytes());
-    }
-
-    /// Computes and writes the checksum for these IPv4 addresses. Needs the whole datagram.
-    #[inline]
-    pub fn fill_checksum_ipv4(&mut self, source: Ipv4Addr, destination: Ipv4Addr) {
-        let sum = Sum::pseudo_ipv4(source, destination, IpProtocol::UDP, u16_at(self.raw(), LENGTH));
-        self.fill_checksum(sum);
-    }
-
-    /// Computes and writes the checksum for these IPv6 addresses. Needs the whole datagram.
-    #[inline]
-    pub fn fill_checksum_ipv6(&mut self, source: Ipv6Addr, destination: Ipv6Addr) {
-        let length = u32::from(u16_at(self.raw(), LENGTH));
-        self.fill_checksum(Sum::pseudo_ipv6(source, destination, IpProtocol::UDP, length));
-    }
-
-    #[inline]
-    fn fill_checksum(&mut self, pseudo_header: Sum) {
-        self.set_checksum(0);
-        let checksum = pseudo_header.bytes(self.datagram()).checksum();
-        // Zero would mean no checksum, so the equivalent 0xffff replaces it (RFC 768).
-        self.set_checksum(if checksum == 0 { 0xffff } else { checksum });
     }
 }
 
@@ -217,61 +160,20 @@ mod tests {
         assert!(View::parse_head(&bytes[..], 9).is_err());
     }
 
-    #[test]
-    fn a_zero_checksum_is_none_over_ipv4_and_wrong_over_ipv6() {
-        let view = View::parse([0, 1, 0, 2, 0, 8, 0, 0]).unwrap();
-        assert!(view.verify_checksum_ipv4(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST));
-        assert!(!view.verify_checksum_ipv6(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST));
-    }
-
-    #[test]
-    fn a_sum_of_zero_is_written_as_ones() {
-        // With these addresses and ports, all words add up to 0xffff.
-        let mut view = View::parse([0xff, 0xde, 0, 0, 0, 8, 0, 0]).unwrap();
-        let nobody = Ipv4Addr::UNSPECIFIED;
-        view.fill_checksum_ipv4(nobody, nobody);
-        assert_eq!(view.checksum(), 0xffff);
-        assert!(view.verify_checksum_ipv4(nobody, nobody));
-    }
-
-    #[test]
-    fn a_damaged_datagram_has_a_wrong_checksum() {
-        let mut bytes = hex("c1a212b7000a0000ffff");
-        let (four, six) = (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
-        View::parse(&mut bytes[..]).unwrap().fill_checksum_ipv4(four, four);
-        bytes[9] ^= 1;
-        assert!(!View::parse(&bytes[..]).unwrap().verify_checksum_ipv4(four, four));
-        View::parse(&mut bytes[..]).unwrap().fill_checksum_ipv6(six, six);
-        bytes[9] ^= 1;
-        assert!(!View::parse(&bytes[..]).unwrap().verify_checksum_ipv6(six, six));
-    }
-
     proptest! {
         #[test]
-        fn header_and_checksums_are_those_of_etherparse(
-            source_port: u16, destination_port: u16, payload in any_bytes(50),
-            (source4, destination4) in (any_ipv4(), any_ipv4()), (source6, destination6) in (any_ipv6(), any_ipv6()),
+        fn the_header_is_that_of_etherparse(
+            source_port: u16, destination_port: u16, payload in any_bytes(50), checksum: u16,
         ) {
             let length = (HEADER_LEN + payload.len()) as u16;
-            let header = Header { source_port, destination_port, length, checksum: 0 };
+            let header = Header { source_port, destination_port, length, checksum };
             let mut bytes = vec![0; HEADER_LEN];
             prop_assert_eq!(header.emit(&mut bytes), Ok(HEADER_LEN));
             bytes.extend(&payload);
-            let (mut theirs, _) = etherparse::UdpHeader::from_slice(&bytes).unwrap();
+            let (theirs, _) = etherparse::UdpHeader::from_slice(&bytes).unwrap();
             prop_assert_eq!(&theirs.to_bytes(), &bytes[..HEADER_LEN]);
-            let mut view = View::parse(&mut bytes[..]).unwrap();
-            prop_assert_eq!(view.header(), header);
-
-            view.fill_checksum_ipv4(source4, destination4);
-            theirs.checksum =
-                theirs.calc_checksum_ipv4_raw(source4.octets(), destination4.octets(), &payload).unwrap();
-            prop_assert_eq!(view.checksum(), theirs.checksum);
-            prop_assert!(view.verify_checksum_ipv4(source4, destination4));
-
-            view.fill_checksum_ipv6(source6, destination6);
-            let theirs = theirs.calc_checksum_ipv6_raw(source6.octets(), destination6.octets(), &payload).unwrap();
-            prop_assert_eq!(view.checksum(), theirs);
-            prop_assert!(view.verify_checksum_ipv6(source6, destination6));
+            let view = View::parse(&bytes[..]).unwrap();
+            prop_assert_eq!((view.header(), view.payload()), (header, &payload[..]));
         }
 
         #[test]

@@ -16,18 +16,10 @@ const DROP_ELIGIBLE: u16 = 1 << 12;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VlanId(u16);
 
-/// The number is not a VLAN identifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("VLAN identifier {0} is not one of 0 to 4095")]
-pub struct VlanIdOutOfRange(pub u16);
-
 impl VlanId {
-    /// Identifier `number`, 0 to 4095.
-    ///
-    /// # Errors
-    /// [`VlanIdOutOfRange`] for 4096 and above.
-    pub const fn new(number: u16) -> Result<Self, VlanIdOutOfRange> {
-        if number < 4096 { Ok(Self(number)) } else { Err(VlanIdOutOfRange(number)) }
+    /// Identifier `number`; `None` for 4096 and above.
+    pub const fn new(number: u16) -> Option<Self> {
+        if number < 4096 { Some(Self(number)) } else { None }
     }
 
     /// Its number, 0 to 4095.
@@ -92,18 +84,6 @@ impl<T: AsRef<[u8]>> View<T> {
         self.tag().priority
     }
 
-    /// Drop eligible indicator.
-    #[inline]
-    pub fn drop_eligible(&self) -> bool {
-        self.tag().drop_eligible
-    }
-
-    /// The VLAN.
-    #[inline]
-    pub fn id(&self) -> VlanId {
-        self.tag().id
-    }
-
     /// Priority, drop eligibility and VLAN.
     #[inline]
     pub fn tag(&self) -> Tag {
@@ -115,12 +95,6 @@ impl<T: AsRef<[u8]>> View<T> {
     pub fn ether_type(&self) -> EtherType {
         EtherType(u16_at(self.raw(), 2))
     }
-
-    /// Everything after the tag.
-    #[inline]
-    pub fn payload(&self) -> &[u8] {
-        self.0.as_ref().get(TAG_LEN..).unwrap_or_default()
-    }
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
@@ -128,12 +102,6 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
     #[inline]
     pub fn set_tag(&mut self, tag: Tag) {
         put(self.0.as_mut(), 0, &tag.tci().to_be_bytes());
-    }
-
-    /// Sets the EtherType after the tag.
-    #[inline]
-    pub fn set_ether_type(&mut self, ether_type: EtherType) {
-        put(self.0.as_mut(), 2, &ether_type.0.to_be_bytes());
     }
 }
 
@@ -222,13 +190,6 @@ mod tests {
     }
 
     #[test]
-    fn behind_the_tag_is_the_payload() {
-        let bytes = hex("60640800c0ffee");
-        let view = View::parse(&bytes[..]).unwrap();
-        assert_eq!((view.ether_type(), view.payload()), (EtherType::IPV4, &hex("c0ffee")[..]));
-    }
-
-    #[test]
     fn two_tags_are_walked_and_a_third_is_left() {
         let mut frame = [0; 30];
         frame[12..28].copy_from_slice(&hex("88a8e064810010c8810000010800ffff"));
@@ -254,8 +215,8 @@ mod tests {
 
     #[test]
     fn a_vlan_identifier_has_twelve_bits() {
-        assert_eq!(VlanId::new(4096), Err(VlanIdOutOfRange(4096)));
-        assert_eq!(VlanId::new(4095).map(VlanId::number), Ok(4095));
+        assert_eq!(VlanId::new(4096), None);
+        assert_eq!(VlanId::new(4095).map(VlanId::number), Some(4095));
     }
 
     proptest! {
@@ -269,12 +230,11 @@ mod tests {
             prop_assert_eq!(theirs.pcp.value(), header.tag.priority.number());
             prop_assert_eq!(theirs.drop_eligible_indicator, header.tag.drop_eligible);
             prop_assert_eq!(theirs.vlan_id.value(), header.tag.id.number());
-            let mut view = View::parse([0; TAG_LEN]).unwrap();
+            bytes[..2].fill(0);
+            let mut view = View::parse(bytes).unwrap();
             view.set_tag(header.tag);
-            view.set_ether_type(header.ether_type);
             prop_assert_eq!(Header { tag: view.tag(), ether_type: view.ether_type() }, header);
-            prop_assert_eq!((view.priority(), view.drop_eligible(), view.id()),
-                (header.tag.priority, header.tag.drop_eligible, header.tag.id));
+            prop_assert_eq!(view.priority(), header.tag.priority);
         }
 
         #[test]

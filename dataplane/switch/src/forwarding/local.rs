@@ -125,7 +125,7 @@ impl Addresses {
         if !self.resolves(solicitation.target.into()) {
             return None;
         }
-        icmpv6::turn_solicitation_into_advertisement(packet, self.mac, self.router).ok()
+        icmpv6::turn_solicitation_into_advertisement(packet, self.mac, self.router)
     }
 
     fn answer_echo_v4(&self, packet: &mut [u8]) -> Option<Consumed> {

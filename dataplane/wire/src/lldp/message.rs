@@ -39,13 +39,6 @@ const NO_INTERFACE: [u8; 6] = [1, 0, 0, 0, 0, 0];
 /// The most bytes of an identifier, with its subtype.
 const LONGEST_ID: usize = 256;
 
-/// Whether `frame`, of which the Ethernet header is there, is for the link agent of the nearest bridge, valid or not.
-#[inline]
-pub fn is_frame(frame: &[u8]) -> bool {
-    ethernet::View::parse(frame)
-        .is_ok_and(|it| it.ether_type() == EtherType::LLDP && it.destination() == DESTINATION)
-}
-
 /// The announcement of one end of a link: the TLVs of one LLDPDU that are read here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {

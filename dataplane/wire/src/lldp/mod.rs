@@ -11,7 +11,7 @@ mod tlv;
 
 pub use dcbx::{Application, Applications, Ets, Pfc, Selection, Selector};
 pub use id::Id;
-pub use message::{DESTINATION, LONGEST_EMITTED, Message, Received, is_frame};
+pub use message::{DESTINATION, LONGEST_EMITTED, Message, Received};
 pub use octets::Octets;
 pub use tlv::{LONGEST_LLDPDU, Tlv, Tlvs};
 

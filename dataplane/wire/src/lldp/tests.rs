@@ -76,7 +76,6 @@ fn of_802_1(subtype: u8, value: &[u8]) -> Vec<u8> {
 #[test]
 fn a_frame_of_lldpd_is_read_as_tshark_dissects_it() {
     let [announced, shutdown, ..] = &frames(LLDP)[..] else { panic!("two frames of lldpd") };
-    assert!(is_frame(announced) && is_frame(shutdown));
     let Received { message, discarded } = parsed(announced);
     assert_eq!(discarded, 0);
     assert_eq!(message.chassis.chassis_text().to_string(), "02:00:00:00:02:02");
@@ -147,17 +146,6 @@ fn the_longest_message_fits_and_a_short_one_is_padded() {
     assert_eq!(message.emit(OURS, &mut small), Err(error));
     let (chassis, port) = (Id::of_chassis(OURS), Id::of_port("a"));
     assert_eq!(frame(&Message { chassis, port, ..Message::default() }).len(), MIN_FRAME_LEN);
-}
-
-#[test]
-fn a_frame_for_another_address_or_of_another_type_is_none_of_lldp() {
-    let written = frame(&message());
-    assert!(!is_frame(&written[..13]));
-    for at in [5, 13] {
-        let mut other = written.clone();
-        other[at] ^= 1;
-        assert!(!is_frame(&other), "byte {at}");
-    }
 }
 
 #[test]

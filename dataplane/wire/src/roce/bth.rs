@@ -266,36 +266,6 @@ impl<'a> View<&'a [u8]> {
     }
 }
 
-impl<T: AsRef<[u8]> + AsMut<[u8]>> View<T> {
-    /// Sets or clears BECN. The ICRC does not cover it.
-    #[inline]
-    pub fn set_becn(&mut self, becn: bool) {
-        let byte = (self.raw()[CONGESTION] & !BECN) | (u8::from(becn) * BECN);
-        put(self.0.as_mut(), CONGESTION, &[byte]);
-    }
-
-    /// Sets or clears FECN. The ICRC does not cover it.
-    #[inline]
-    pub fn set_fecn(&mut self, fecn: bool) {
-        let byte = (self.raw()[CONGESTION] & !FECN) | (u8::from(fecn) * FECN);
-        put(self.0.as_mut(), CONGESTION, &[byte]);
-    }
-
-    /// Sets the receiver's queue pair. The caller must recompute the ICRC.
-    #[inline]
-    pub fn set_destination_qp(&mut self, qp: QueuePair) {
-        let [_, number @ ..] = qp.0.to_be_bytes();
-        put(self.0.as_mut(), DESTINATION_QP, &number);
-    }
-
-    /// Sets the packet sequence number. The caller must recompute the ICRC.
-    #[inline]
-    pub fn set_psn(&mut self, psn: Psn) {
-        let [_, number @ ..] = psn.0.to_be_bytes();
-        put(self.0.as_mut(), PSN, &number);
-    }
-}
-
 /// The header as a value. Reserved bits are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Header {

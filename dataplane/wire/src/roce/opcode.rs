@@ -108,12 +108,6 @@ impl Opcode {
         self.0 == Self::CNP.0
     }
 
-    /// Whether it is an acknowledgement of a reliable connection, atomic ones included.
-    #[inline]
-    pub const fn is_acknowledge(self) -> bool {
-        matches!(self, Self::RC_ACKNOWLEDGE | Self::RC_ATOMIC_ACKNOWLEDGE)
-    }
-
     /// Whether it is an RDMA READ request.
     #[inline]
     pub const fn is_read_request(self) -> bool {
@@ -143,48 +137,6 @@ impl Opcode {
     #[inline]
     pub const fn is_write(self) -> bool {
         matches!(self.0, 0x06..=0x0b | 0x26..=0x2b)
-    }
-
-    /// Whether a RETH follows.
-    #[inline]
-    pub const fn has_reth(self) -> bool {
-        matches!(self.0, 0x06 | 0x0a | 0x0b | 0x0c | 0x26 | 0x2a | 0x2b)
-    }
-
-    /// Whether an AETH follows.
-    #[inline]
-    pub const fn has_aeth(self) -> bool {
-        matches!(self.0, 0x0d | 0x0f..=0x12)
-    }
-
-    /// Whether a DETH follows.
-    #[inline]
-    pub const fn has_deth(self) -> bool {
-        matches!(self.0, 0x64 | 0x65)
-    }
-
-    /// Whether an AtomicETH follows.
-    #[inline]
-    pub const fn has_atomic_eth(self) -> bool {
-        matches!(self.0, 0x13 | 0x14)
-    }
-
-    /// Whether an AtomicAckETH follows, after the AETH.
-    #[inline]
-    pub const fn has_atomic_ack_eth(self) -> bool {
-        matches!(self, Self::RC_ATOMIC_ACKNOWLEDGE)
-    }
-
-    /// Whether immediate data follows, after RETH or DETH.
-    #[inline]
-    pub const fn has_immediate(self) -> bool {
-        matches!(self.0, 0x03 | 0x05 | 0x09 | 0x0b | 0x23 | 0x25 | 0x29 | 0x2b | 0x65)
-    }
-
-    /// Whether an IETH follows.
-    #[inline]
-    pub const fn has_ieth(self) -> bool {
-        matches!(self.0, 0x16 | 0x17)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::bth::Telemetry;
-use super::extended::{Aeth, AtomicAckEth, AtomicEth, Deth, Headers, Ieth, ImmDt, Reth};
+use super::extended::{Aeth, Deth, Reth};
 use super::*;
 use crate::ethernet::MacAddress;
 use crate::ip::{Dscp, Ecn};
@@ -44,20 +44,6 @@ fn cnp() -> cnp::Frame {
 }
 
 #[test]
-fn a_sequence_number_is_replaced_and_nothing_beside_it() {
-    let before = bth::Header {
-        psn: Psn::from_low_bits(5),
-        ..bth::Header::new(Opcode::RC_SEND_ONLY, QueuePair::from_low_bits(0x118))
-    };
-    let mut bytes = [0; bth::HEADER_LEN];
-    before.emit(&mut bytes).unwrap();
-    let mut view = bth::View::parse(&mut bytes[..]).unwrap();
-    view.set_psn(Psn::from_low_bits(0xab_cdef));
-    assert_eq!(view.header(), bth::Header { psn: Psn::from_low_bits(0xab_cdef), ..before });
-    assert_eq!(before.destination_qp.to_string(), "0x118");
-}
-
-#[test]
 fn every_captured_packet_verifies_its_icrc_and_a_flipped_bit_does_not() {
     let packets = [roce_packets(VECTORS), roce_packets(SOFT_ROCE)].concat();
     assert_eq!(packets.len(), 5 + 643);
@@ -77,9 +63,8 @@ fn the_icrc_of_the_write_outlives_ce_and_a_hop() {
     assert_eq!(ip.decrement_ttl(), Some(63));
     assert!(ip.verify_checksum());
     assert_eq!(icrc::compute(&packet).unwrap()[..], hex("635c341f"));
-    let mut bth = bth::View::parse(&mut packet[28..]).unwrap();
-    bth.set_becn(true);
-    bth.set_fecn(true);
+    let header = bth::View::parse(&packet[28..]).unwrap().header();
+    bth::Header { becn: true, fecn: true, ..header }.emit(&mut packet[28..]).unwrap();
     assert_eq!(icrc::compute(&packet).unwrap()[..], hex("635c341f"));
     // Fields that do not change on the way are covered.
     packet[20] ^= 1;
@@ -166,10 +151,9 @@ fn the_write_reads_as_specified() {
         ..bth::Header::new(Opcode::RC_WRITE_ONLY, QueuePair::from_low_bits(0x2a7))
     };
     assert_eq!(bth.header(), expected);
-    let (headers, length) = Headers::parse(bth.opcode(), bth.payload()).unwrap();
     let reth = Reth { virtual_address: 0x7f00_1234_5678, remote_key: 0x1a2b, dma_length: 64 };
-    assert_eq!((headers, length), (Headers { reth: Some(reth), ..Headers::default() }, Reth::LEN));
-    assert!(bth.payload()[length..].iter().copied().eq(0..0x40));
+    assert_eq!(Reth::parse(bth.payload()), Ok(reth));
+    assert!(bth.payload()[Reth::LEN..].iter().copied().eq(0..0x40));
 }
 
 #[test]
@@ -371,7 +355,8 @@ fn a_datagram_of_another_class_or_queue_pair_is_no_connection_management() {
     assert!(cm::View::in_packet(&bth::View::parse(&class[..]).unwrap()).is_none());
     let error = ParseError::Invalid { protocol: Protocol::Cm, field: "management class", value: 3 };
     assert_eq!(cm::View::parse(&class[20..]).map(|_| ()), Err(error));
-    bth::View::parse(&mut bytes[..]).unwrap().set_destination_qp(QueuePair::from_low_bits(2));
+    let header = bth::View::parse(&bytes[..]).unwrap().header();
+    bth::Header { destination_qp: QueuePair::from_low_bits(2), ..header }.emit(&mut bytes).unwrap();
     assert!(cm::View::in_packet(&bth::View::parse(&bytes[..]).unwrap()).is_none());
     assert_truncated_below(276, &class, |bytes| {
         let mad = bytes.get(20..).unwrap_or_default();
@@ -415,17 +400,9 @@ fn kinds_of_acknowledgement_are_distinguished_by_their_syndrome() {
 }
 
 #[test]
-fn every_opcode_says_what_follows_it() {
+fn an_opcode_says_what_it_is() {
     let with = |test: fn(Opcode) -> bool| (0..=0xff).filter(|code| test(Opcode(*code))).collect::<Vec<u8>>();
-    assert_eq!(with(Opcode::has_reth), [0x06, 0x0a, 0x0b, 0x0c, 0x26, 0x2a, 0x2b]);
-    assert_eq!(with(Opcode::has_aeth), [0x0d, 0x0f, 0x10, 0x11, 0x12]);
-    assert_eq!(with(Opcode::has_immediate), [3, 5, 9, 0x0b, 0x23, 0x25, 0x29, 0x2b, 0x65]);
-    assert_eq!(with(Opcode::has_deth), [0x64, 0x65]);
-    assert_eq!(with(Opcode::has_atomic_eth), [0x13, 0x14]);
-    assert_eq!(with(Opcode::has_atomic_ack_eth), [0x12]);
-    assert_eq!(with(Opcode::has_ieth), [0x16, 0x17]);
     assert_eq!(with(Opcode::is_read_response), [0x0d, 0x0e, 0x0f, 0x10]);
-    assert_eq!(with(Opcode::is_acknowledge), [0x11, 0x12]);
     assert_eq!(with(Opcode::is_cnp), [0x81]);
     assert_eq!(Opcode::CNP.to_string(), "CNP");
     assert_eq!(Opcode(0xff).to_string(), "opcode 0xff");
@@ -509,18 +486,13 @@ proptest! {
         };
         let mut out = [0xa5; bth::HEADER_LEN];
         prop_assert_eq!(header.emit(&mut out), Ok(bth::HEADER_LEN));
-        let mut view = bth::View::parse(out).unwrap();
-        prop_assert_eq!(view.header(), header);
-        view.set_becn(!becn);
-        view.set_fecn(!fecn);
-        prop_assert_eq!(view.header(), bth::Header { becn: !becn, fecn: !fecn, ..header });
+        prop_assert_eq!(bth::View::parse(out).unwrap().header(), header);
     }
 
     #[test]
-    fn extended_headers_are_read_as_they_were_written(words: [u64; 3], keys: [u32; 2], syndrome: u8) {
-        let [virtual_address, swap_or_add, compare] = words;
+    fn extended_headers_are_read_as_they_were_written(virtual_address: u64, keys: [u32; 2], syndrome: u8) {
         let [remote_key, number] = keys;
-        let mut out = [0; 28];
+        let mut out = [0; 16];
         macro_rules! round_trip {
             ($header:ty, $value:expr) => {
                 let value: $header = $value;
@@ -533,10 +505,6 @@ proptest! {
         round_trip!(Reth, Reth { virtual_address, remote_key, dma_length: number });
         round_trip!(Aeth, Aeth { syndrome, message_sequence_number: Psn::from_low_bits(number) });
         round_trip!(Deth, Deth { queue_key: remote_key, source_qp: QueuePair::from_low_bits(number) });
-        round_trip!(AtomicEth, AtomicEth { virtual_address, remote_key, swap_or_add, compare });
-        round_trip!(AtomicAckEth, AtomicAckEth { original: compare });
-        round_trip!(ImmDt, ImmDt(number.to_be_bytes()));
-        round_trip!(Ieth, Ieth { remote_key });
     }
 
     #[test]
@@ -580,7 +548,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes in any_bytes(300), first in prop::sample::select(vec![0x45, 0x60])) {
         if let Ok(bth) = bth::View::parse(&bytes[..]) {
-            let _ = (bth.header(), Headers::parse(bth.opcode(), bth.payload()), cm::View::in_packet(&bth));
+            let _ = (bth.header(), cm::View::in_packet(&bth));
         }
         let mut packet = bytes;
         if let [version, _, high, low, _, _, next6, _, _, next4, ..] = &mut packet[..] {

@@ -126,7 +126,7 @@ fn the_truth_of_the_capture_is_as_written_down() {
     // Those exchanged their queue pairs over TCP. Each acknowledgement repeats a PSN that was sent to the other
     // one, and to no other.
     let requests = psns_of(|opcode| !opcode.is_response() && opcode != Opcode::UD_SEND_ONLY);
-    let acknowledgements = psns_of(Opcode::is_acknowledge);
+    let acknowledgements = psns_of(|opcode| opcode == Opcode::RC_ACKNOWLEDGE);
     for (destination, source) in [(0x25, 0x17), (0x26, 0x18)] {
         for psn in &acknowledgements[&(2, source)] {
             let sent: Vec<_> =

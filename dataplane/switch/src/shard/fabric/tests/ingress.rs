@@ -7,7 +7,6 @@ use crate::program::{Bifrost, FlowControl, VirtualIncoming};
 use crate::reason::{Consumed, DropReason};
 use core::num::NonZeroU32;
 use units::{Interval, WireBytes};
-use wire::pause;
 
 const C: PortId = PortId(2);
 /// A frame of 64 cells.
@@ -276,11 +275,12 @@ fn data_wakes_the_scheme_of_its_port_and_control_frames_do_not() {
 
 /// A PFC frame for priority 3 or a PAUSE, to `destination` and with a VLAN tag or without.
 fn control(pfc: bool, destination: MacAddress, tagged: bool) -> Routed {
-    let (source, time) = (MacAddress([2, 0, 0, 0, 9, 9]), PauseQuanta(100));
+    let time = PauseQuanta(100);
     let mut frame = Routed::pfc(PrioritySet::EMPTY.with(P3), time);
     if !pfc {
-        frame.bytes = [0; 64];
-        pause::Frame { source, time }.emit(&mut frame.bytes).unwrap();
+        let [high, low] = time.0.to_be_bytes();
+        frame.bytes[14..18].copy_from_slice(&[0, 1, high, low]);
+        frame.bytes[18..].fill(0);
     }
     frame.bytes[..6].copy_from_slice(&destination.0);
     if tagged {
