@@ -80,11 +80,6 @@ impl Interval {
     pub const fn from_secs(count: u64) -> Self {
         Self(count.saturating_mul(1_000_000_000))
     }
-
-    /// The duration in seconds, for reports.
-    pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
-    }
 }
 
 saturating!(Interval);

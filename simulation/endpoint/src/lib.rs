@@ -23,7 +23,6 @@ mod settings;
 mod transport;
 
 pub use host::{Event, Host, HostCounters, Transmit};
-pub use packet::data_length;
 pub use sender::FlowState;
 pub use settings::{
     CongestionControl, Connection, Dcqcn, End, FlowId, GoBackN, HostSettings, Hpcc, Irn, NewReno, Station,

@@ -21,7 +21,7 @@ use wire::ip::{Dscp, Ecn};
 use wire::roce::bth::Telemetry;
 use wire::roce::extended::Aeth;
 use wire::roce::{Opcode, Psn, bth, icrc};
-use wire::{ipv4, udp};
+use wire::udp;
 
 /// Bytes of the headers of a data packet, without telemetry; over IPv6 at most.
 const DATA_HEADERS_MAX: usize = BTH_AT_MAX + bth::HEADER_LEN;
@@ -49,12 +49,9 @@ pub(crate) enum Format {
     Tcp,
 }
 
-/// The offset behind an IPv4 header.
-const BEHIND_IPV4: usize = IP_AT + ipv4::MIN_HEADER_LEN;
-
 impl HostSettings {
-    /// The stored length, without FCS, of a data packet with `payload` bytes of a message: that of RoCEv2
-    /// ([`crate::data_length`]), with in-band telemetry if the host uses HPCC, or that of TCP.
+    /// The stored length, without FCS, of a data packet with `payload` bytes of a message. Of RoCEv2 over IPv4, headers and
+    /// ICRC are 58 bytes, and the payload is padded to a multiple of four; in-band telemetry comes on top.
     #[inline]
     pub fn data_length(&self, payload: u16) -> Bytes {
         Format::of(self).data_length(behind_ip(self.station.address), payload)
@@ -177,14 +174,6 @@ impl DataTemplate {
     }
 }
 
-/// The stored length, without FCS, of a data packet with `payload` bytes of a message: Ethernet, IPv4, UDP,
-/// BTH and ICRC are 58 bytes, and the payload is padded to a multiple of four. Packets over IPv6, of HPCC and of TCP
-/// differ, see [`HostSettings::data_length`].
-#[inline]
-pub const fn data_length(payload: u16) -> Bytes {
-    Format::Roce.data_length(BEHIND_IPV4, payload)
-}
-
 /// The answer of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
@@ -264,8 +253,8 @@ mod tests {
     use crate::settings::Station;
     use core::net::{Ipv4Addr, Ipv6Addr};
     use wire::ethernet::MacAddress;
-    use wire::ipv6;
     use wire::roce::QueuePair;
+    use wire::{ipv4, ipv6};
 
     const BTH_AT: usize = 42;
     const UDP_AT: usize = 34;
