@@ -68,7 +68,7 @@ fn assert_same(bench: &Testbench, port: PortId, look: &PortInspection) {
     assert_eq!(look.flow_control, shard.flow_control(port));
     assert_eq!(look.flows, shard.flows(port));
     assert_eq!(look.notifiers, shard.notifiers(port));
-    assert_eq!(look.lscc_lateness.as_ref(), shard.lscc_lateness(port));
+    assert_eq!(look.advertiser_lateness.as_ref(), shard.advertiser_lateness(port));
     assert_eq!(&look.watchdog, shard.watchdog_events());
 }
 
@@ -100,7 +100,7 @@ fn a_busy_gateway_shows_something_in_every_part_of_an_inspection() {
     assert_eq!(bifrost.last.unwrap().grant, WireBytes(line), "nothing comes in any more");
     let lscc = b.notifiers.lscc.unwrap();
     assert_eq!((a.notifiers.lscc, lscc.received_rate), (None, Some(BitRate::gigabits(20))));
-    assert_eq!(b.lscc_lateness.unwrap().count(), lscc.rates.intervals);
+    assert_eq!(b.advertiser_lateness.unwrap().count(), lscc.rates.intervals);
     assert_eq!(b.flow_control, SchemeReport::Pfc);
     assert_eq!(
         b.watchdog.iter().len(),

@@ -5,6 +5,16 @@ use std::process::Command;
 /// The most files outside its folder that name a scheme.
 const MOST: u32 = 8;
 
+/// Schemes that more files name, with their number, which may only fall.
+const OLDER: [(&str, u32); 3] = [
+    // Its slots are the buffer, the round trip and the lateness of BifrostX and port grants, and the default of `plan`.
+    ("bifrost", 37),
+    // It has a sum in `check` and `plan`, keys for the senders, and messages in both directions.
+    ("lscc", 44),
+    // It joins two ports, so cores, shards and templates of networks know of it.
+    ("relay", 18),
+];
+
 #[test]
 fn few_files_outside_its_folder_name_a_scheme() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/spread");
@@ -16,8 +26,9 @@ fn few_files_outside_its_folder_name_a_scheme() {
         (name.to_owned(), files.trim().parse::<u32>().expect("a number"))
     };
     let counts: Vec<_> = lines.lines().map(count).collect();
-    assert!(counts.len() >= 8 && counts.iter().all(|(_, files)| *files > 0), "{counts:?}");
+    assert!(counts.len() >= 11 && counts.iter().all(|(_, files)| *files > 0), "{counts:?}");
     for (name, files) in counts {
-        assert!(files <= MOST, "scripts/spread {name}: {files} files, and at most {MOST} may name it");
+        let most = OLDER.iter().find(|(older, _)| name == *older).map_or(MOST, |(_, most)| *most);
+        assert!(files <= most, "scripts/spread {name}: {files} files, and at most {most} may name it");
     }
 }

@@ -32,22 +32,22 @@ pub struct Placement<C = usize> {
 pub fn placements(settings: &Settings, runtime: &Runtime) -> Vec<Placement> {
     let cores = runtime.devices.iter().map(|device| device.as_ref()?.core);
     let ports = settings.ports.iter().zip(cores).enumerate();
-    let peer = |number| relayed(settings, number).or_else(|| peer_of(&settings.forwarding, number));
+    let peer = |number| listening(settings, number).or_else(|| peer_of(&settings.forwarding, number));
     ports.map(|(number, (port, core))| Placement { core, rate: port.rate, peer: peer(number) }).collect()
 }
 
 /// The port that passes on the pauses of `port`, or whose pauses `port` passes on. Both must have one core, because a
 /// pause is passed on within a turn.
-fn relayed(settings: &Settings, port: usize) -> Option<usize> {
-    let from = |port: usize| Some(settings.ports.get(port)?.flow_control.relay()?.from.index());
+fn listening(settings: &Settings, port: usize) -> Option<usize> {
+    let from = |port: usize| Some(settings.ports.get(port)?.flow_control.listens_to()?.index());
     from(port).or_else(|| (0..settings.ports.len()).find(|other| from(*other) == Some(port)))
 }
 
-/// The first relay on another core than the port whose pauses it passes on: both ports.
-pub(crate) fn first_relay_apart(settings: &Settings, runtime: &Runtime) -> Option<(usize, usize)> {
+/// The first port on another core than the one whose pauses it passes on: both.
+pub(crate) fn first_listener_apart(settings: &Settings, runtime: &Runtime) -> Option<(usize, usize)> {
     let core = |port: usize| runtime.devices[port].as_ref()?.core;
     let pairs = settings.ports.iter().enumerate();
-    let mut pairs = pairs.filter_map(|(number, it)| Some((number, it.flow_control.relay()?.from.index())));
+    let mut pairs = pairs.filter_map(|(number, it)| Some((number, it.flow_control.listens_to()?.index())));
     pairs.find(|(one, other)| core(*one).zip(core(*other)).is_some_and(|(one, other)| one != other))
 }
 

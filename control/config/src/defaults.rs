@@ -10,9 +10,6 @@ const LOSSY_DYNAMIC_TH: i8 = 1;
 /// The longest pause, which most switches send.
 pub(crate) const PAUSE: PauseQuanta = PauseQuanta::MAX;
 
-/// T of LSCC, as in section III-C of the paper. A shorter round trip replaces it.
-pub(crate) const LSCC_INTERVAL: Interval = Interval::from_micros(200);
-
 /// Rmin of LSCC: 1 % of `most`, at least 10 Mb/s, and never more than `most`.
 pub(crate) fn least_rate(most: BitRate) -> BitRate {
     let least = (most.bits_per_second() / 100).max(10_000_000);

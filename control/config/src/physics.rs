@@ -77,7 +77,7 @@ fn check_cores(built: &Built, document: &Document, problems: &Problems<'_>) {
 
 /// Refuses a relay whose two ports are on different cores.
 fn check_relays(settings: &Settings, runtime: &Runtime, document: &Document, problems: &Problems<'_>) {
-    if let Some((port, from)) = cores::first_relay_apart(settings, runtime) {
+    if let Some((port, from)) = cores::first_listener_apart(settings, runtime) {
         let from = settings.ports[from].name.clone();
         problems.error(&place_of_core(port, document), ProblemKind::RelayApart { from });
     }

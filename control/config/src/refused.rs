@@ -34,7 +34,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     let Settings { buffer, seed, .. } = *settings;
     for port in &settings.ports {
         let (mut port, forwarding) = (port.clone(), ForwardingSettings::Patch(Vec::new()));
-        if port.flow_control.relay().is_some() {
+        if port.flow_control.listens_to().is_some() {
             port.flow_control = FlowControl::Pfc;
         }
         note(Program::new(Settings { ports: vec![port], forwarding, buffer, seed }));

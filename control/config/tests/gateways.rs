@@ -167,7 +167,7 @@ fn with_the_terms_of_the_paper_alone_the_buffer_is_what_the_paper_configures_and
 fn a_relay_holds_what_arrives_in_a_round_trip_and_the_same_once_more() {
     let gateway = gateway("longhaul-relay-80km.toml");
     let settings = gateway.program.settings();
-    let relay = |port: usize| settings.ports[port].flow_control.relay().map(|it| it.from);
+    let relay = |port: usize| settings.ports[port].flow_control.listens_to();
     assert_eq!((relay(0), relay(1)), (Some(PortId(1)), Some(PortId(0))));
     // As in longhaul-80km.toml.
     let round_trip = Bytes(11_462_845);

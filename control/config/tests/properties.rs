@@ -374,7 +374,7 @@ fn gateway() -> impl Strategy<Value = Gateway> {
             (Just(settings), strategies::runtime::runtime(links.clone()), Just(links))
         })
         .prop_map(|(settings, mut runtime, links)| {
-            if settings.ports.iter().any(|port| port.flow_control.relay().is_some()) {
+            if settings.ports.iter().any(|port| port.flow_control.listens_to().is_some()) {
                 // Its ports have one core.
                 runtime.devices.iter_mut().flatten().for_each(|device| device.core = None);
             }

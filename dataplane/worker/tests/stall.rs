@@ -162,7 +162,7 @@ fn a_worker_that_stood_still_charges_what_was_sent_meanwhile_and_goes_on() {
     let slots = slots_of(shard);
     assert!(slots.lateness.longest() >= least);
     assert!(slots.late_charge >= WireBytes(RATE.bytes_in(least)), "{:?}", slots.late_charge);
-    assert!(shard.lscc_lateness(A).unwrap().longest() >= least);
+    assert!(shard.advertiser_lateness(A).unwrap().longest() >= least);
     // Frames beyond the receive ring are lost before the switch: everything sent during the stall, except
     // during the slot's pause in force, which ends within a round trip.
     let frames_in = |time| RATE.bytes_in(time) / WireBytes::of_frame(Bytes(FRAME as u64)).0;

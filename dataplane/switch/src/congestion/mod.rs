@@ -14,6 +14,7 @@ pub mod themis;
 
 pub(crate) use adaptive_ecn::{QueueSample, Thresholds};
 pub use adaptive_ecn::{ThresholdStep, ThresholdsReport};
+pub(crate) use lscc::RateAdvertiser;
 pub use lscc::settings::{LsccError, LsccPortsError};
 pub(crate) use notifiers::validate_together;
 pub use notifiers::{Notifiers, NotifiersError};

@@ -7,7 +7,7 @@ use super::cbfc::settings::{Cbfc, CbfcError};
 use super::p_pfc::{self, settings::PPfcError};
 use super::port_grants;
 use super::relay::{self, settings::RelayError};
-use units::{BitRate, Bytes, PrioritySet};
+use units::{BitRate, Bytes, PortId, PrioritySet};
 
 /// The flow control of a port toward its upstream, with its settings. The thresholds of the groups apply beneath
 /// every scheme.
@@ -105,8 +105,8 @@ impl FlowControl {
         if let Self::Cbfc(cbfc) = self { Some(cbfc) } else { None }
     }
 
-    /// The settings of a relay, where one runs.
-    pub const fn relay(&self) -> Option<&relay::settings::Relay> {
-        if let Self::Relay(relay) = self { Some(relay) } else { None }
+    /// The port whose received pauses it acts on, where it does.
+    pub const fn listens_to(&self) -> Option<PortId> {
+        if let Self::Relay(relay) = self { Some(relay.from) } else { None }
     }
 }

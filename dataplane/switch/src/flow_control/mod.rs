@@ -39,6 +39,7 @@ use p_pfc::{PPfc, PPfcReport};
 pub(crate) use port_grants::{Behind, Upstream as Steering, behind};
 use port_grants::{PortGrants, PortGrantsReport};
 pub(crate) use relay::PauseEnds;
+pub(crate) use relay::settings::validate_together;
 use relay::{Relay, RelayReport};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::HiddenCounters;
 use crate::admission::{Group, Pools};
 use crate::allowance::Allowance;
-use crate::congestion::lscc::RateAdvertiser;
+use crate::congestion::RateAdvertiser;
 use crate::flow_control::{Directive, Look, PauseCause, PauseSender, Scheme, threshold};
 use crate::forwarding::BounceCounters;
 use crate::ledger::{Ledger, Load, Volume};

@@ -177,12 +177,12 @@ impl Program {
             return Err(NotLive::Queues { port: running.name.clone() });
         }
         let joined = |settings: &Settings, [port, from]: [PortId; 2]| {
-            let from_of = |port: PortId| settings.ports[port.index()].flow_control.relay().map(|it| it.from);
+            let from_of = |port: PortId| settings.ports[port.index()].flow_control.listens_to();
             from_of(port) == Some(from) || from_of(from) == Some(port)
         };
-        let mut relays = (0..).map(PortId).zip(&new.ports);
-        let anew = relays.find_map(|(port, settings)| {
-            let from = settings.flow_control.relay()?.from;
+        let mut ports = (0..).map(PortId).zip(&new.ports);
+        let anew = ports.find_map(|(port, settings)| {
+            let from = settings.flow_control.listens_to()?;
             (!joined(old, [port, from])).then(|| settings.name.clone())
         });
         anew.map_or(Ok(()), |port| Err(NotLive::Relay { port }))

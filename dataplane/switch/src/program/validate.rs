@@ -8,7 +8,7 @@ use super::{
     QueueSettings, Scheduling, Settings, Threshold, Watchdog,
 };
 use crate::congestion::{self, NotifiersError, lscc};
-use crate::flow_control::{FlowControlError, relay};
+use crate::flow_control::{self, FlowControlError};
 use crate::link_agent::LinkAgent;
 use crate::link_delay::LinkDelay;
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
@@ -27,8 +27,8 @@ pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
         validate_port(port, &settings.buffer)?;
     }
     let of_port = |port: &str, error| ProgramError::Port { port: port.into(), error };
-    let relays: Vec<_> = settings.ports.iter().map(|port| port.flow_control.relay().copied()).collect();
-    relay::settings::validate_together(&relays).map_err(|(port, error)| {
+    let others: Vec<_> = settings.ports.iter().map(|port| port.flow_control.listens_to()).collect();
+    flow_control::validate_together(&others).map_err(|(port, error)| {
         let error: FlowControlError = error.into();
         of_port(&settings.ports[port.index()].name, error.into())
     })?;

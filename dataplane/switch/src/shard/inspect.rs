@@ -2,7 +2,7 @@
 
 use super::Shard;
 use crate::admission::{Pool, Pools};
-use crate::congestion::lscc::RateAdvertiser;
+use crate::congestion::RateAdvertiser;
 use crate::congestion::{NotifiersReport, ThresholdsReport};
 use crate::egress::{PausesReceived, Queue, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::{PauseCause, PausesSent, SchemeReport};
@@ -118,7 +118,7 @@ pub struct PortInspection {
     /// Its link agent, where it has one.
     pub link_agent: Option<LinkAgentReport>,
     /// Lateness of LSCC intervals, where LSCC runs.
-    pub lscc_lateness: Option<DelayHistogram>,
+    pub advertiser_lateness: Option<DelayHistogram>,
     /// ECN thresholds that move: the sums of all changes, and the lowest thresholds in force; `None` where none moves.
     pub adaptive_ecn: Option<ThresholdsReport>,
     /// Frames that came in and bounced; `None` where nothing is remapped.
@@ -158,7 +158,7 @@ impl<F: Frame> Shard<F> {
         into.flow_control = self.flow_control(port);
         into.flows = self.flows(port);
         into.link_delay = self.link_delay(port);
-        into.lscc_lateness = self.lscc_lateness(port).cloned();
+        into.advertiser_lateness = self.advertiser_lateness(port).cloned();
         into.adaptive_ecn = egress.adapting.iter().filter_map(adaptive).reduce(ThresholdsReport::and);
         into.bounces = self.program.bounces(port).map(|_| ingress.bounces);
         into.hidden = ingress.hidden;
@@ -214,7 +214,7 @@ impl<F: Frame> Shard<F> {
     }
 
     /// Lateness of LSCC intervals on `port`; `None` where LSCC does not run.
-    pub fn lscc_lateness(&self, port: PortId) -> Option<&DelayHistogram> {
+    pub fn advertiser_lateness(&self, port: PortId) -> Option<&DelayHistogram> {
         self.fabric.ingress[port.index()].advertiser.as_ref().map(RateAdvertiser::lateness)
     }
 

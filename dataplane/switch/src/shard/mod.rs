@@ -53,10 +53,11 @@ impl<F: Frame> Shard<F> {
     pub fn new(id: ShardId, program: Arc<Program>, ledger: Arc<Ledger>, owners: Vec<ShardId>) -> Self {
         let ports = program.settings().ports.len();
         assert!(owners.len() == ports && ledger.ports() == ports);
-        let mut relays = program.settings().ports.iter().zip(&owners);
+        let mut ports_and_owners = program.settings().ports.iter().zip(&owners);
         let is_whole = |owner, from: PortId| owners[from.index()] == owner;
         assert!(
-            relays.all(|(port, owner)| port.flow_control.relay().is_none_or(|it| is_whole(*owner, it.from)))
+            ports_and_owners
+                .all(|(port, owner)| port.flow_control.listens_to().is_none_or(|it| is_whole(*owner, it)))
         );
         assert!(owners.iter().chain([&id]).all(|shard| shard.index() < ledger.shards()));
         Self { bridge: bridge_of(&program), fabric: Fabric::new(id, &program, ledger, owners), program }

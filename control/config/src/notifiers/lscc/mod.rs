@@ -1,18 +1,20 @@
 //! Builds LSCC on a port, and checks it against the link and the flow control beneath it.
 
+pub(crate) mod keys;
+
 use core::net::Ipv4Addr;
 use std::path::Path;
 
 use switch::congestion::LsccError;
 use switch::program::{Feedback, FlowSettings, Lscc, PortSettings, RateCalculation, RateLimiting};
-use units::{BitRate, Bytes, WireBytes};
+use units::{BitRate, Bytes, Interval, WireBytes};
 use wire::rate_feedback::Key;
 
 use crate::defaults;
 use crate::file::{FileError, read_at_most};
 use crate::flow_control::bifrost::keys::BifrostDecl;
 use crate::flow_control::{self, bifrost};
-use crate::keys::long_haul::{CnpDecl, LsccDecl, SendersDecl};
+use crate::keys::long_haul::CnpDecl;
 use crate::keys::port::PortDecl;
 use crate::link::{Link, Senders};
 use crate::lscc_sum::{LsccSum, Protection, guided_reference, guided_step};
@@ -22,7 +24,10 @@ use crate::problem::ProblemKind;
 use crate::round_trip;
 use crate::table::{Table, at, or};
 use crate::value::{DirectWord, KEY, LongFlow, SizeChoice, Spacing, hexadecimal};
+use keys::{LsccDecl, SendersDecl};
 
+/// T, as in section III-C of the paper. A shorter round trip replaces it.
+const INTERVAL: Interval = Interval::from_micros(200);
 /// The key in `config/keys/example.key`, which is public.
 const EXAMPLE_KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
 
@@ -38,7 +43,7 @@ pub(crate) fn build(
     let stated = decl.round_trip.as_ref().map(|it| it.value);
     let stated = stated.or(flow_control::round_trip(&port.flow_control));
     let round_trip = stated.or_else(|| round_trip::needed(port, link, &decl.place, problems))?;
-    let interval = or(&decl.interval, defaults::LSCC_INTERVAL.min(round_trip));
+    let interval = or(&decl.interval, INTERVAL.min(round_trip));
     let feedback = Feedback {
         local: decl.local.as_ref()?.value,
         peer: decl.peer.as_ref()?.value,

@@ -34,7 +34,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
             /// Longest queue at the end of an interval.
             gauge longest_queue_wire_bytes = lscc(it)?.rates.longest_queue;
             /// How late LSCC intervals ended.
-            delay lateness = it.look.lscc_lateness.as_ref()?;
+            delay lateness = it.look.advertiser_lateness.as_ref()?;
         },
         figures! { "feedback", |it|
             /// Messages from the other end whose rate was adopted.

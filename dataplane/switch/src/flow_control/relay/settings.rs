@@ -18,16 +18,16 @@ impl Relay {
     }
 }
 
-/// Checks the relays of a switch together: `relays` has that of each port, in the order of ports. Returns the first
-/// port with an error.
-pub(crate) fn validate_together(relays: &[Option<Relay>]) -> Result<(), (PortId, RelayError)> {
-    let numbered = || (0..).map(PortId).zip(relays).filter_map(|(port, relay)| Some((port, (*relay)?.from)));
+/// Checks the relays of a switch together: `relays` has [`Relay::from`] of each port that has one, in the order of ports.
+/// Returns the first port with an error.
+pub(crate) fn validate_together(relays: &[Option<PortId>]) -> Result<(), (PortId, RelayError)> {
+    let numbered = || (0..).map(PortId).zip(relays).filter_map(|(port, from)| Some((port, (*from)?)));
     for (port, from) in numbered() {
         let Some(partner) = relays.get(from.index()) else {
             return Err((port, RelayError::NoSuchPort { from }));
         };
         let is_itself = port == from;
-        let is_third = partner.is_some_and(|it| it.from != port);
+        let is_third = partner.is_some_and(|it| it != port);
         let is_shared = numbered().any(|(other, its)| other < port && its == from);
         if is_itself {
             return Err((port, RelayError::Itself));
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn relays_join_two_ports_one_way_or_both_ways_and_no_more() {
         let check = |from: &[Option<u16>]| {
-            let relays: Vec<_> = from.iter().map(|it| it.map(|port| Relay { from: PortId(port) })).collect();
+            let relays: Vec<_> = from.iter().map(|it| it.map(PortId)).collect();
             validate_together(&relays)
         };
         for valid in

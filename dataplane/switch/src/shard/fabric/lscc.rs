@@ -1,26 +1,15 @@
 //! LSCC between the two ends of a long link: rates and challenges in both directions, and the deadlines of ports.
 
 use super::Fabric;
+use super::services::is_rate_feedback;
 use crate::congestion::lscc::Response;
 use crate::congestion::senders::Disposition;
-use crate::descriptor::Descriptor;
 use crate::flows::Crossing;
 use crate::frame::{ControlFrame, Frame, Transmitter};
 use crate::program::PortSettings;
 use crate::reason::{Consumed, DropReason};
 use units::{Bytes, Nanos, PortId};
-use wire::ethernet::{self, EtherType, MacAddress};
 use wire::rate_feedback;
-
-/// Whether a frame is for the other end of a link with LSCC.
-#[inline]
-pub(super) fn is_rate_feedback(descriptor: Descriptor, headers: &[u8]) -> bool {
-    // One bit tells it from nearly all frames: its address is that of a group.
-    headers.first().is_some_and(|first| first & 1 != 0)
-        && descriptor.ether_type == EtherType::IPV4
-        && ethernet::View::parse(headers)
-            .is_ok_and(|it| it.destination() == MacAddress::NEAREST_NON_TPMR_BRIDGE)
-}
 
 impl<F: Frame> Fabric<F> {
     /// Takes a frame that came in while a scheme of some port notifies senders.

@@ -2,7 +2,7 @@
 
 use super::Fabric;
 use super::arrival::Entrance;
-use super::lscc::is_rate_feedback;
+use super::services::is_rate_feedback;
 use crate::descriptor::Descriptor;
 use crate::frame::Frame;
 use crate::reason::DropReason;

@@ -2,7 +2,7 @@
 
 use super::arrival::Arrival;
 use super::{Fabric, Handoff, SendersByPort};
-use crate::congestion::lscc::RateAdvertiser;
+use crate::congestion::RateAdvertiser;
 use crate::congestion::senders::{Disposition, Refusal, Senders, SlowQueue};
 use crate::descriptor::Descriptor;
 use crate::egress::EgressPort;

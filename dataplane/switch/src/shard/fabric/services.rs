@@ -14,6 +14,16 @@ use wire::grants;
 use wire::lldp::LONGEST_EMITTED;
 use wire::mac_control::Message;
 
+/// Whether a frame is for the other end of a link with LSCC.
+#[inline]
+pub(super) fn is_rate_feedback(descriptor: Descriptor, headers: &[u8]) -> bool {
+    // One bit tells it from nearly all frames: its address is that of a group.
+    headers.first().is_some_and(|first| first & 1 != 0)
+        && descriptor.ether_type == EtherType::IPV4
+        && ethernet::View::parse(headers)
+            .is_ok_and(|it| it.destination() == MacAddress::NEAREST_NON_TPMR_BRIDGE)
+}
+
 impl<F: Frame> Fabric<F> {
     /// Lets the link agents announce that their ports stop.
     #[cold]

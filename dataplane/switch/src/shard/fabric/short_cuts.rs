@@ -8,8 +8,8 @@
 
 use super::Fabric;
 use super::arrival::{Arrival, Decided, Entrance, Next};
-use super::lscc::is_rate_feedback;
 use super::run::{Run, Way};
+use super::services::is_rate_feedback;
 use crate::congestion::senders::{Refusal, Senders};
 use crate::descriptor::Descriptor;
 use crate::flows::Crossing;
