@@ -148,8 +148,10 @@ fn expect_private(gateway: &Gateway) {
     assert_eq!(FileType::from_raw_mode(socket.mode()), FileType::Socket);
     assert_eq!((Mode::from_raw_mode(socket.mode()).bits(), Some(socket.uid().to_string())), (0o660, user));
     let threads = gateway.threads();
-    for name in ["dpdk-telemetry", "telemetry-v2"] {
-        let (_, status) = threads.iter().find(|(its, _)| its == name).expect("there is a thread");
+    // DPDK's own thread has its second name since 23.11.
+    for names in [&["dpdk-telemetry"][..], &["telemetry-v2", "dpdk-telemet-v2"]] {
+        let (name, status) =
+            threads.iter().find(|(name, _)| names.contains(&name.as_str())).expect("there is a thread");
         assert_eq!(
             (status["CapEff"].as_str(), status["Seccomp"].as_str()),
             ("0000000000000000", "2"),
