@@ -64,7 +64,9 @@ pub fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     command.args(fields.iter().flat_map(|field| ["-e", field]));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    // From 4.2 on it writes flags in words.
+    let text = String::from_utf8(output.stdout).unwrap().replace("True", "1").replace("False", "0");
+    text.lines().map(str::to_owned).collect()
 }
 
 /// Writes the frames that match `filter` into another capture.
