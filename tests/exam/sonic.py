@@ -1,7 +1,8 @@
 """SONiC's tests of PFC, of 2026, against replays: captures stand for the ports of a traffic generator.
 
 A replay is exact to the nanosecond, so that 50 ms stand for the ten seconds of a generator. Its captures do not obey
-pauses, as no generator does whose flow control is off: what it would have held back waits in a large headroom. Where senders must obey pauses, a simulation has such senders.
+pauses, as no generator does whose flow control is off: what it would have held back waits in a large headroom. Where
+senders must obey pauses, a simulation has such senders.
 """
 
 import functools
@@ -447,7 +448,8 @@ CASES = [
         "sonic-mgmt, PFC_Snappi_Additional_Testcases.md, 03; ours: 95 %",
         versus(SLOWER, p(SLOWER, lossless="[]"))),
     Case("rocev2", "PFC incast of eight queue pairs from each of eight hosts",
-        "no frame lost; 95 % of the receiver's link; the hosts are paused", "sonic-mgmt, its tests of RoCEv2; ours: 95 %",
+        "no frame lost; 95 % of the receiver's link; the hosts are paused",
+        "sonic-mgmt, its tests of RoCEv2; ours: 95 %",
         versus(QUEUE_PAIRS, p(QUEUE_PAIRS, lossless="[]"))),
     Case("headroom-full", "a sender at line rate that obeys no pause",
         "no drop before XOFF and headroom are full, within a frame", "sonic-mgmt issue 14005",

@@ -104,8 +104,8 @@ def storm(start, end, priorities, rate, source=2):
 def settings(ports, lossless=(3, 4), groups='xoff = "100kB"\nheadroom = "64MB"', queues="", more="", **port_keys):
     """A gateway with ports of these rates, each with the same lossless groups and queues, and further keys.
 
-    Two ports are wired to each other; more are a bridge. A replay has no device, so nothing waits for one. A key that is
-    None has its default.
+    Two ports are wired to each other; more are a bridge. A replay has no device, so nothing waits for one. A key
+    that is None has its default.
     """
     text = [f'[forwarding]\nmode = "{"patch" if len(ports) == 2 else "bridge"}"\n{more}']
     keys = {"tx_window": '"0us"', "interface_delay": '"0us"', "watchdog": '"none"', "mtu": "9198"} | port_keys
