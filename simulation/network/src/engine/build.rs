@@ -24,6 +24,7 @@ use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
+use switch::program::WatchdogAction;
 use switch::{Program, Shard};
 use units::{Interval, Nanos, PortId, PortSet};
 
@@ -239,13 +240,20 @@ fn station(node: NodeId, settings: Arc<HostSettings>, is_tapped: bool, timers: u
     Station { node, host, settings, out: None, input: None, is_tapped, timers, released: 0 }
 }
 
-/// The ports of each node at which faults may let more arrive than the switch asked for: PFC frames to the
-/// neighbour are lost or late, or frames that it sent earlier take longer than the delay of the link.
+/// The ports of each node at which more may arrive than the switch asked for: PFC frames to the neighbour are lost or
+/// late, frames that it sent earlier take longer than the delay of the link, or its watchdog sends in spite of pauses.
 fn unreliable_ports(network: &NetworkSpec) -> Vec<PortSet> {
+    let forwards = |end: LinkEnd| match &network.nodes[end.node.0 as usize].kind {
+        NodeKind::Switch(program) => {
+            program.port(end.port).watchdog.is_some_and(|it| it.action == WatchdogAction::Forward)
+        }
+        NodeKind::Host(_) => false,
+    };
     let mut ports = vec![PortSet::EMPTY; network.nodes.len()];
     for link in &network.links {
         for (here, there) in [(0, 1), (1, 0)] {
-            if link.faults[here].hold_up_pauses() || link.faults[there].hold_up_data() {
+            let is_late = link.faults[here].hold_up_pauses() || link.faults[there].hold_up_data();
+            if is_late || forwards(link.ends[there]) {
                 let LinkEnd { node, port } = link.ends[here];
                 ports[node.0 as usize].insert(port);
             }
