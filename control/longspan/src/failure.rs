@@ -58,8 +58,15 @@ pub enum Failure {
         running: bool,
     },
     /// A table of known figures cannot be read.
-    #[error("{}: {}", .0.display(), .1)]
-    Figures(PathBuf, csv::Error),
+    #[error("{}: {source}", path.display())]
+    Figures {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: csv::Error,
+        /// Whether the simulation had started.
+        running: bool,
+    },
     /// The page of an experiment cannot be created. The results are written.
     #[error("{0}")]
     Page(#[from] PageError),
@@ -229,9 +236,8 @@ impl Failure {
             #[cfg(feature = "dpdk")]
             Self::Ports(_) => true,
             Self::Usage(_) | Self::Port(_) | Self::Rejected(_) | Self::Config(_) | Self::Check { .. } => true,
-            Self::Start(_) | Self::Refused(_) | Self::Figures(..) | Self::Write { running: false, .. } => {
-                true
-            }
+            Self::Start(_) | Self::Refused(_) => true,
+            Self::Figures { running: false, .. } | Self::Write { running: false, .. } => true,
             _ => false,
         };
         ExitCode::from(if is_early { 2 } else { 1 })

@@ -55,7 +55,7 @@ impl<'a> KnownFigures<'a> {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory).map_err(Failure::uncreated(directory))?;
         }
-        let rows = read(path)?;
+        let rows = read(path, false)?;
         let is_stale = |planned: &&Planned| {
             rows.get(&key(planned))
                 .is_some_and(|rows| rows.values().any(|row| row.inputs != planned.settings))
@@ -107,7 +107,7 @@ impl<'a> KnownFigures<'a> {
         let of_run: BTreeMap<_, _> = self.metrics(planned).into_iter().map(row).collect();
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let _locked = self.lock_for_others()?;
-        *rows = read(self.path)?;
+        *rows = read(self.path, true)?;
         if rows.get(&key(planned)) == Some(&of_run) {
             return Ok(());
         }
@@ -134,9 +134,10 @@ fn key(planned: &Planned) -> (String, String, u64) {
     (planned.variant.clone().unwrap_or_default(), planned.point.clone().unwrap_or_default(), planned.seed)
 }
 
-/// Reads the rows. A figure is finite, and no run was interrupted or has a figure twice.
-fn read(path: &Path) -> Result<Rows, Failure> {
-    let failed = |error| Failure::Figures(path.into(), error);
+/// Reads the rows. A figure is finite, and no run was interrupted or has a figure twice. `running` says whether the
+/// simulation has started.
+fn read(path: &Path, running: bool) -> Result<Rows, Failure> {
+    let failed = |source| Failure::Figures { path: path.into(), source, running };
     let mut rows = Rows::new();
     let mut file = match Reader::from_path(path) {
         Ok(file) => file,
