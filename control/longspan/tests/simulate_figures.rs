@@ -188,6 +188,16 @@ fn shards_fill_the_table_and_a_join_reads_it() {
 }
 
 #[test]
+fn a_table_that_is_damaged_meanwhile_is_a_failure_of_the_run_and_not_of_the_command_line() {
+    let mut setting = Setting::new();
+    // A run writes this file before it keeps its figures.
+    setting.table = setting.scratch.path("one/near/seed-1/summary.json");
+    let failed = run(setting.command(&setting.scratch.path("one"), &["--only-variant", "near"]));
+    assert_eq!(failed.status, 1, "{}", failed.stderr);
+    assert!(failed.stderr.contains(&setting.table), "{}", failed.stderr);
+}
+
+#[test]
 fn a_damaged_table_is_refused_with_its_line_before_anything_runs() {
     let setting = Setting::new();
     setting.run("one", &[]);
