@@ -112,7 +112,7 @@ impl CoreLoad {
     /// The warning about a core that does not keep up: by how much, and what to change.
     pub(crate) fn behind(&self) -> String {
         format!(
-            "{} handles about {} frames a second, but {} of {} bring {} a second even with the largest RDMA path MTU that \
+            "{} handles about {} frames a second, but {:#} of {} bring {} a second even with the largest RDMA path MTU that \
              fits; {}; {}",
             self.name(),
             thousands(FRAMES_PER_SECOND),
@@ -142,10 +142,10 @@ impl CoreLoad {
 /// One line: the core, its ports, their rate, and the frame lengths with which it keeps up, or pauses.
 impl fmt::Display for CoreLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}, {}: keeps up with frames of ", self.name(), self.ports.join(", "), self.rate)?;
+        write!(f, "{}: {}, {:#}: keeps up with frames of ", self.name(), self.ports.join(", "), self.rate)?;
         let (least, shortest) = (self.least_mean(), WireBytes::of_frame(Bytes(WireBytes::MINIMUM_FRAME)));
         match least > shortest {
-            true => write!(f, "{} bytes and more on the wire", thousands(least.0))?,
+            true => write!(f, "{least} and more on the wire")?,
             false => f.write_str("any length")?,
         }
         write!(f, " (at {} frames a second)", thousands(FRAMES_PER_SECOND))?;
@@ -154,7 +154,7 @@ impl fmt::Display for CoreLoad {
             self.rings().filter(|(_, down_to)| least > shortest && down_to.is_none_or(|it| it > shortest));
         for (port, down_to) in rings {
             match down_to {
-                Some(length) => write!(f, "; below, {port} pauses down to {} bytes", thousands(length.0))?,
+                Some(length) => write!(f, "; below, {port} pauses down to {length}")?,
                 None => write!(f, "; the receive ring of {port} is too short for how late it may be")?,
             }
         }

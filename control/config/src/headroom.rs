@@ -10,7 +10,7 @@
 
 use core::fmt;
 
-use units::human::thousands;
+use units::human::bytes;
 use units::{BitRate, Bytes, Cells, Distance, Interval, WireBytes};
 use wire::ethernet;
 
@@ -145,11 +145,11 @@ pub(crate) fn default_tx_window(rate: BitRate) -> Interval {
 impl fmt::Display for HeadroomSum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line =
-            |factor: f64, bytes, what| writeln!(f, "  {:>14} x {factor:<6} {what}", thousands(bytes));
+            |factor: f64, number, what| writeln!(f, "  {:>14} x {factor:<6} {what}", bytes(number));
         line(1.0, self.crossing_frame.0, "the frame that crosses the threshold")?;
         line(1.0, self.peer_frame.0, "the last frame that the peer begins")?;
         self.scaled().into_iter().try_for_each(|(term, what)| line(self.cell_occupancy, term.0, what))?;
-        write!(f, "  {:>14} bytes in all", thousands(self.total().0))
+        write!(f, "  {:>14} in all", self.total().to_string())
     }
 }
 
@@ -227,15 +227,15 @@ mod tests {
     #[test]
     fn the_sum_is_shown_term_by_term() {
         let expected = "
-           9,120 x 1      the frame that crosses the threshold
-           9,120 x 1      the last frame that the peer begins
-           9,124 x 1.125  a frame that the port has begun
-              84 x 1.125  the pause frame
-      10,101,011 x 1.125  on the fibre, both ways
-               0 x 1.125  during tx_window
-               0 x 1.125  during interface_delay
-          25,216 x 1.125  until the peer has stopped
-      11,420,605 bytes in all";
+         9.12 kB x 1      the frame that crosses the threshold
+         9.12 kB x 1      the last frame that the peer begins
+         9.12 kB x 1.125  a frame that the port has begun
+            84 B x 1.125  the pause frame
+         10.1 MB x 1.125  on the fibre, both ways
+             0 B x 1.125  during tx_window
+             0 B x 1.125  during interface_delay
+         25.2 kB x 1.125  until the peer has stopped
+     11.420605MB in all";
         assert_eq!(format!("\n{}", HeadroomSum::new(&terms())), expected);
     }
 }

@@ -9,7 +9,7 @@ use units::{BitRate, Bytes, Interval, Priority, WireBytes};
 
 use crate::link::{Link, Senders};
 use crate::thresholds::highest_xoff;
-use units::human::thousands;
+use units::human::{count_of, rate};
 
 /// The behaviour of the queue of a port with LSCC, and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,7 +139,10 @@ impl StepBounds {
     /// The assumptions of the upper bound, in words.
     pub(crate) fn assumed(&self) -> String {
         let Senders { rate, additive_increase, rate_timer } = self.senders;
-        format!("M = {} senders of {rate}, R_AI = {additive_increase} and T_i = {rate_timer}", self.flows)
+        format!(
+            "M = {} senders of {rate:#}, R_AI = {additive_increase:#} and T_i = {rate_timer:#}",
+            self.flows
+        )
     }
 }
 
@@ -194,11 +197,9 @@ fn protection(lscc: &Lscc, port: &PortSettings, link: &Link, buffer: &BufferSett
     }
 }
 
-/// A rate rounded to four digits.
-pub(crate) fn rounded(bits_per_second: u64) -> String {
-    let unit = 10_u64.pow(bits_per_second.max(1).ilog10().saturating_sub(3));
-    let rounded = bits_per_second.saturating_add(unit / 2) / unit * unit;
-    BitRate::new(rounded).map_or_else(|| "0".into(), |rate| rate.to_string())
+/// A rate as a file takes it, or zero.
+pub(crate) fn exact(bits_per_second: u64) -> String {
+    BitRate::new(bits_per_second).map_or_else(|| "0".into(), |rate| rate.to_string())
 }
 
 /// The two ends, and one line per figure.
@@ -208,33 +209,30 @@ impl fmt::Display for LsccSum {
         let signed = if self.signed { "with" } else { "without" };
         write!(f, "LSCC from {from} to {to}, {signed} a key")?;
         let Self { interval, round_trip, .. } = self;
-        let rates = format!("rates on their way: one every {interval}, in a round trip of {round_trip}");
-        let (gain, span) = (rounded(self.tolerated), *round_trip + *interval);
+        let rates = format!("rates on their way: one every {interval:#}, in a round trip of {round_trip:#}");
+        let (gain, span) = (rate(self.tolerated), *round_trip + *interval);
         let aim = format!(
-            "bytes of queue aimed at (Qref), not empty while the bottleneck gains up to {gain} in {span}"
+            "of queue aimed at (Qref), not empty while the bottleneck gains up to {gain} in {span:#}"
         );
-        let (above, below) = (rounded(self.bounds.above), rounded(self.bounds.below));
+        let (above, below) = (rate(self.bounds.above), rate(self.bounds.below));
         let assumed = self.bounds.assumed();
         let stride = format!(
             "from one rate to the next (dR); by equation (12) above {above}, and below {below} for {assumed}"
         );
-        let follows = match self.follows.0 / 1_000 {
-            micros @ ..10_000 => format!("{micros}us"),
-            micros => format!("{}ms", micros / 1_000),
-        };
+        let follows = self.follows;
         let fall = format!(
-            "bytes above Qref at most where the bottleneck falls to half of the rate, followed in {follows}"
+            "above Qref at most where the bottleneck falls to half of the rate, followed in {follows:#}"
         );
         let (held, protection) = self.held();
         let lines = [
             (self.rates_in_flight.to_string(), rates),
-            (thousands(self.reference.0), aim),
-            (self.step.map_or_else(|| "any".into(), |step| step.to_string()), stride),
-            (thousands(self.halved.0), fall),
-            (thousands(held.0), protection),
+            (format!("{:#}", self.reference), aim),
+            (self.step.map_or_else(|| "any".into(), |step| format!("{step:#}")), stride),
+            (format!("{:#}", self.halved), fall),
+            (format!("{held:#}"), protection),
             (
-                thousands(self.flow_table().0),
-                format!("bytes of table for {} flows", thousands(self.flows.into())),
+                format!("{:#}", self.flow_table()),
+                format!("of table for {}", count_of(self.flows.into(), "flow")),
             ),
         ];
         lines.into_iter().try_for_each(|(figure, what)| write!(f, "\n  {figure:>14} {what}"))
@@ -245,10 +243,10 @@ impl LsccSum {
     /// The buffer of the protection beneath, and whether it holds the longest queue.
     fn held(&self) -> (Bytes, String) {
         let (held, what) = match self.beneath {
-            Protection::Bifrost { buffer } => (buffer, "bytes of Bifrost's buffer beneath"),
-            Protection::Pfc { xoff, .. } => (xoff, "bytes until PFC beneath pauses the link"),
+            Protection::Bifrost { buffer } => (buffer, "of Bifrost's buffer beneath"),
+            Protection::Pfc { xoff, .. } => (xoff, "until PFC beneath pauses the link"),
             Protection::Short { headroom, .. } => {
-                let what = "bytes of headroom beneath: less than the link holds, so frames are lost";
+                let what = "of headroom beneath: less than the link holds, so frames are lost";
                 return (headroom, what.into());
             }
         };
@@ -372,11 +370,5 @@ mod tests {
         assert_eq!(StepBounds::new(&lscc, rate, &SENDERS).below, u64::MAX);
         assert!(guided_step(&lscc, rate, &SENDERS) <= rate);
         assert_eq!(guided_reference(&lscc, rate), WireBytes(u64::MAX));
-    }
-
-    #[test]
-    fn rates_are_shown_in_four_figures() {
-        let shown = [0, 7, 12_345, 145_454_545, 99_999_999_999, 100_000_000_000].map(rounded);
-        assert_eq!(shown, ["0", "7bps", "12.35k", "145.5M", "100G", "100G"]);
     }
 }

@@ -71,7 +71,7 @@ value_types! {
         |it| {
             // A socket address has room for 108 bytes, the last of them zero. In the arguments of a device, a comma
             // begins the next argument.
-            const WANT: &str = "an absolute path such as \"/run/longspan/east.sock\", of up to 107 bytes without spaces or commas";
+            const WANT: &str = "an absolute path such as \"/run/longspan/east.sock\", of up to 107 B without spaces or commas";
             parsed(it, WANT, |got| {
                 let clean = !got.contains(|c: char| c.is_control() || c.is_whitespace() || c == ',');
                 let valid = got.len() <= 107 && Path::new(got).is_absolute() && !got.ends_with('/') && clean;

@@ -9,7 +9,7 @@ use wire::lldp::LONGEST_EMITTED;
 
 use crate::runtime::{Device, Emulation, Runtime};
 use crate::thresholds::capacity;
-use units::human::thousands;
+use units::human::{bytes, thousands};
 
 /// Bytes that DPDK leaves free in front of a frame.
 pub(crate) const MBUF_HEADROOM: u64 = 128;
@@ -233,7 +233,7 @@ impl MemorySum {
     fn holders(&self) -> impl Iterator<Item = (u64, String)> {
         let on_links = |link: &OnLink| (link.data, format!("on the emulated link of port {}", link.name));
         let of_gateway = [
-            (self.waiting, format!("for frames in the buffer of {} bytes", thousands(self.buffer.0))),
+            (self.waiting, format!("for frames in the buffer of {:#}", self.buffer)),
             (self.kept_free, "kept free to refill receive rings".into()),
             (self.receive_rings, "in receive rings".into()),
             (self.transmit_rings, "in transmit rings".into()),
@@ -307,11 +307,11 @@ fn pool(mbufs: u64, each: Bytes) -> Bytes {
 /// One line per term, then the sums.
 impl fmt::Display for MemorySum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = |number: u64, what: &str| writeln!(f, "  {:>14} {what}", thousands(number));
-        self.holders().try_for_each(|(mbufs, place)| line(mbufs, &place))?;
-        line(self.mbufs(), &format!("mbufs of {} bytes, with their pool:", thousands(self.mbuf().0)))?;
-        line(self.data().0, "bytes")?;
-        line(self.control().0, &format!("bytes for {} control frames", thousands(self.control_mbufs())))?;
-        write!(f, "  {:>14} bytes in all", thousands(self.total().0))
+        let mut line = |number: String, what: &str| writeln!(f, "  {number:>14} {what}");
+        self.holders().try_for_each(|(mbufs, place)| line(thousands(mbufs), &place))?;
+        line(thousands(self.mbufs()), &format!("mbufs of {:#}, with their pool:", self.mbuf()))?;
+        line(bytes(self.data().0), "for data frames")?;
+        line(bytes(self.control().0), &format!("for {} control frames", thousands(self.control_mbufs())))?;
+        write!(f, "  {:>14} in all", bytes(self.total().0))
     }
 }

@@ -7,13 +7,14 @@ use simulation::topology::PlanError;
 use simulation::workload::PoissonError;
 use std::path::PathBuf;
 use switch::program::ProgramError;
+use units::human::thousands;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
 use wire::ip::Dscp;
 
 use crate::core_load::CoreLoad;
 use crate::file::FileError;
 use crate::headroom::HeadroomSum;
-use crate::lscc_sum::{StepBounds, rounded};
+use crate::lscc_sum::{StepBounds, exact};
 use crate::place::Location;
 
 /// Why a configuration does not yield a gateway.
@@ -207,7 +208,7 @@ pub enum ProblemKind {
     LsccNoStep,
     #[error(
         "a step of {step} violates equation (12): it must be above {}, to drain a hundredth of reference within a round trip and an interval, and below {}, which DCQCN can follow in an interval with {}{}",
-        rounded(bounds.above), rounded(bounds.below), bounds.assumed(),
+        exact(bounds.above), exact(bounds.below), bounds.assumed(),
         if bounds.above < bounds.below { "" } else { "; no step satisfies both, so make the interval longer or the reference smaller" }
     )]
     LsccStep { step: BitRate, bounds: StepBounds },
@@ -224,7 +225,8 @@ pub enum ProblemKind {
     )]
     LsccAbovePfc { priority: Priority, reference: Bytes, xoff: Bytes },
     #[error(
-        "one queue pair of port {port} can have {in_flight} packets in flight over {round_trip}, and sequence numbers distinguish at most {most}, for at most a second; LSCC finds senders by connection management alone, and marks the packets of all other flows"
+        "one queue pair of port {port} can have {} packets in flight over {round_trip}, and sequence numbers distinguish at most {}, for at most a second; LSCC finds senders by connection management alone, and marks the packets of all other flows",
+        thousands(*in_flight), thousands((*most).into())
     )]
     LsccPsns { port: String, in_flight: u64, most: u32, round_trip: Interval },
     #[error(
@@ -335,7 +337,7 @@ pub enum ProblemKind {
     #[error("has no value for {}, the rate of a link", rate.bits_per_second())]
     NoThreshold { rate: BitRate },
     #[error(
-        "switch {switch} has {size}, and 4096 bytes and three times rate x delay for each port take {taken}; write a larger size, in MiB"
+        "switch {switch} has {size}, and 4 KiB and three times rate x delay for each port take {taken}; write a larger size, in MiB"
     )]
     NoSharedPool { switch: u32, taken: Bytes, size: Bytes },
 

@@ -294,7 +294,7 @@ value_types! {
     #[derive(Default, PartialOrd)]
     struct Length(Bytes): "number of bytes",
         |it| match it {
-            DeValue::Integer(_) => integer(it, 1..=65_535, "1 to 65535 bytes", |bytes| Some(Self(Bytes(bytes as u64)))),
+            DeValue::Integer(_) => integer(it, 1..=65_535, "1 to 65535", |bytes| Some(Self(Bytes(bytes as u64)))),
             _ => quantity(it, "a number of bytes such as 9100").map(Self),
         },
         |it| it.0.0.to_string();
@@ -311,7 +311,7 @@ value_types! {
 
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes", self.0.0)
+        write!(f, "{}", self.0.0)
     }
 }
 

@@ -82,12 +82,12 @@ fn what_is_said_of_a_port_is_a_line_for_each_figure() {
     let (port, sum) = gateway.lscc().next().unwrap();
     let said = "
 lh0: LSCC from 10.255.0.1 to 10.255.0.2, with a key
-               5 rates on their way: one every 200us, in a round trip of 814.564us
-       1,268,205 bytes of queue aimed at (Qref), not empty while the bottleneck gains up to 10G in 1.014564ms
-            500M from one rate to the next (dR); by equation (12) above 100M, and below 581.8M for M = 4 senders of 25G, R_AI = 40M and T_i = 55us
-      68,216,025 bytes above Qref at most where the bottleneck falls to half of the rate, followed in 20ms
-      12,588,147 bytes of Bifrost's buffer beneath: less than that, so it holds the link back meanwhile, and nothing is lost
-       8,650,752 bytes of table for 65,536 flows";
+               5 rates on their way: one every 200 us, in a round trip of 815 us
+         1.27 MB of queue aimed at (Qref), not empty while the bottleneck gains up to 10 Gb/s in 1.01 ms
+        500 Mb/s from one rate to the next (dR); by equation (12) above 100 Mb/s, and below 582 Mb/s for M = 4 senders of 25 Gb/s, R_AI = 40 Mb/s and T_i = 55.0 us
+         68.2 MB above Qref at most where the bottleneck falls to half of the rate, followed in 20.8 ms
+         12.6 MB of Bifrost's buffer beneath: less than that, so it holds the link back meanwhile, and nothing is lost
+         8.65 MB of table for 65,536 flows";
     assert_eq!(format!("\n{port}: {sum}"), said);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
     assert!(fs::read_to_string(page).unwrap().contains(&said[1..]), "the page shows the same");
@@ -233,8 +233,8 @@ fn a_link_that_holds_more_packets_than_sequence_numbers_tell_apart_is_told_so() 
     assert_eq!(warned("185ms"), None);
     let warning = warned("200ms").unwrap();
     // 2.5 GB in packets of 1,106 bytes, twice.
-    assert!(warning.contains("4520796 packets in flight over 200ms"), "{warning}");
-    assert!(warning.contains("distinguish at most 4194304"), "{warning}");
+    assert!(warning.contains("4,520,796 packets in flight over 200ms"), "{warning}");
+    assert!(warning.contains("distinguish at most 4,194,304"), "{warning}");
 }
 
 #[test]

@@ -188,8 +188,8 @@ fn a_plan_lacks_what_its_cores_memory_or_late_workers_do_not_allow() {
     let base = request(80, 100, Scheme::BIFROST);
     assert_eq!(lacks(&base), [""; 0]);
     let cores = lacks(&request(1_000, 400, Scheme::BIFROST));
-    assert!(cores.len() == 1 && cores[0].starts_with("cores: 400G bring 11,967,449 frames"), "{cores:?}");
-    assert!(cores[0].ends_with("takes 5,000,000; links of up to 167G hold"), "{cores:?}");
+    assert!(cores.len() == 1 && cores[0].starts_with("cores: 400 Gb/s bring 11,967,449 frames"), "{cores:?}");
+    assert!(cores[0].ends_with("takes 5,000,000; links of up to 167 Gb/s hold"), "{cores:?}");
     let holds = |gigabits| lacks(&request(80, gigabits, Scheme::BIFROST)).is_empty();
     assert_eq!([167, 168].map(holds), [true, false]);
     let memory = |bytes| lacks(&Request { memory: Some(Bytes(bytes)), ..base.clone() });
@@ -281,9 +281,11 @@ fn the_mbufs_are_the_sum_that_is_shown() {
     let steps = steps(&request(80, 100, Scheme::BIFROST));
     let step = |name: &str| &steps.iter().find(|(_, step)| step.name == name).unwrap().1;
     let terms = |text: &str| text.split(" + ").map(|it| it.replace(',', "").parse::<u64>().unwrap()).sum();
-    for name in ["mbufs", "mbuf"] {
-        assert_eq!(step(name).result.number(), terms(&step(name).numbers), "{:?}", step(name));
-    }
+    assert_eq!(step("mbufs").result.number(), terms(&step("mbufs").numbers), "{:?}", step("mbufs"));
+    // The first term of an mbuf is rounded to ten bytes.
+    let of_mbuf = step("mbuf").numbers.split(" + ").map(|it| it.replace(' ', "").parse::<Bytes>().unwrap());
+    let off = of_mbuf.fold(Bytes::ZERO, |sum, term| sum + term).0.abs_diff(step("mbuf").result.number());
+    assert!(off <= 5, "{:?}", step("mbuf"));
     let waiting = step("in_buffer");
     let (packed, others) = waiting.numbers.split_once(" + ").unwrap();
     let (cells, each) = packed.split_once(" / ").unwrap();
@@ -302,7 +304,7 @@ fn a_queue_that_lscc_alone_would_let_gather_has_numbers_and_what_happens_then() 
         let steps = steps(&request);
         let step = |name: &str| &steps.iter().rfind(|(_, step)| step.name == name).unwrap().1;
         let halved = step("Q_halved");
-        assert!(halved.numbers.contains(" + 50G x (814.564us + 200us / 2 x"), "{halved:?}");
+        assert!(halved.numbers.contains(" + 50 Gb/s x (815 us + 200 us / 2 x"), "{halved:?}");
         assert!(halved.result.number() > 60_000_000, "{halved:?}");
         let beneath = step("beneath");
         assert!(beneath.formula.starts_with(level) && beneath.result.number() < halved.result.number());

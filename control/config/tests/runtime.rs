@@ -138,25 +138,25 @@ fn each_core_is_said_with_its_ports_and_the_frames_with_which_it_keeps_up() {
     assert_eq!(
         cores("dpdk.cores = [2, 3]", [""; 4]),
         [
-            format!("core 2: p0, p1, 200G: keeps up with frames of 5,000 bytes and more on the wire {at}"),
-            format!("core 3: p2, p3, 200G: keeps up with frames of 5,000 bytes and more on the wire {at}"),
+            format!("core 2: p0, p1, 200 Gb/s: keeps up with frames of 5.00 kB and more on the wire {at}"),
+            format!("core 3: p2, p3, 200 Gb/s: keeps up with frames of 5.00 kB and more on the wire {at}"),
         ],
         "pairs share a core"
     );
     let apart = cores("", [", core = 5", ", core = 6", ", core = 7", ", core = 8"]);
-    let alone = format!("core 5: p0, 100G: keeps up with frames of 2,500 bytes and more on the wire {at}");
+    let alone = format!("core 5: p0, 100 Gb/s: keeps up with frames of 2.50 kB and more on the wire {at}");
     assert_eq!((apart.len(), &apart[0]), (4, &alone));
     assert_eq!(
         cores("", ["", ", core = 1", "", ""])
             .iter()
-            .map(|line| line.split_once(" 200G").unwrap().0)
+            .map(|line| line.split_once(" 200 Gb/s").unwrap().0)
             .collect::<Vec<_>>(),
         ["core 1: p0, p1,", "a core that the gateway chooses: p2, p3,"]
     );
     let slow = shipped("wire-memif-far.toml").cores();
     assert_eq!(
         slow.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        [("dc0", "500M"), ("lh0", "1G")].map(|(port, rate)| format!(
+        [("dc0", "500 Mb/s"), ("lh0", "1 Gb/s")].map(|(port, rate)| format!(
             "a core that the gateway chooses: {port}, {rate}: keeps up with frames of any length {at}"
         ))
     );
@@ -208,7 +208,7 @@ fn a_longer_ring_covers_a_pause_at_shorter_frames_and_one_that_lateness_fills_co
     assert!(short == 1_366 && long < short && longest < long, "{short} {long} {longest}");
     assert_eq!(down_to(1_024, "100us"), None, "1,000 frames while it is late twice");
     let line = |descriptors, late| ring_of(descriptors, late, "100G").to_string();
-    assert!(line(1_024, "10us").ends_with("; below, lh0 pauses down to 1,366 bytes"));
+    assert!(line(1_024, "10us").ends_with("; below, lh0 pauses down to 1.37 kB"));
     assert!(line(1_024, "100us").ends_with("; the receive ring of lh0 is too short for how late it may be"));
     let untold: Vec<_> = load_of("vdev = \"net_ring0\"", 32_768, "10us", "100G")
         .rings()
@@ -244,16 +244,16 @@ fn memory_is_the_sum_of_all_places_where_frames_may_be() {
         (waiting, waiting + 2 * 256 + 4 * 1_024 + 6_015 + 2 * 576, Bytes(2_432))
     );
     let expected = "
-           6,525 for frames in the buffer of 1,048,576 bytes
+           6,525 for frames in the buffer of 1.05 MB
              512 kept free to refill receive rings
            2,048 in receive rings
            2,048 in transmit rings
            6,015 on the emulated link of port a
            1,152 in caches and bursts of cores: 2
-          18,300 mbufs of 2,432 bytes, with their pool:
-      44,767,744 bytes
-       1,922,448 bytes for 3,634 control frames
-      46,690,192 bytes in all";
+          18,300 mbufs of 2.43 kB, with their pool:
+         44.8 MB for data frames
+         1.92 MB for 3,634 control frames
+         46.7 MB in all";
     assert_eq!(format!("\n{sum}"), expected);
 }
 
@@ -434,7 +434,7 @@ fn the_sums_in_the_docs_and_in_the_file_of_the_e810_are_what_comes_out() {
     let sum = shipped("wire-memif-far.toml").memory().unwrap();
     assert!(text("docs/configuration.md").contains(&sum.to_string()), "{sum}");
     let sum = shipped("wire-e810.toml").memory().unwrap().to_string();
-    assert!(sum.contains("174,538,112 bytes in all") && sum.contains("10,169 for frames"), "{sum}");
+    assert!(sum.contains("175 MB in all") && sum.contains("10,169 for frames"), "{sum}");
     let file = text("config/gateways/wire-e810.toml");
-    assert!(file.contains("174,538,112 bytes") && file.contains("10,169 frames"));
+    assert!(file.contains("175 MB") && file.contains("10,169 frames"));
 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 use config::Gateway;
 use dpdk::ResidentMemory;
 use switch::{ForwardingSettings, Program, Successor};
+use units::human::nanos;
 use units::{Interval, PortId};
 use worker::{Command, Controls, Inspection, Monitor, Reply, Stage, Tap};
 
@@ -154,6 +155,7 @@ impl Crew {
     /// not fit into mailboxes.
     pub fn watch(&mut self) {
         let (now, patience) = (Instant::now(), self.patience);
+        let time = |it: Duration| nanos(it.as_nanos() as u64);
         for member in &mut self.members {
             member.catch_up();
             if let Some(program) = member.untold.take()
@@ -164,13 +166,13 @@ impl Crew {
             let (core, stage) = (member.core, member.monitor.stage());
             match member.pulse.look(member.monitor.turns(), now, patience) {
                 Some(PulseChange::Stalled) => {
-                    let place = place(stage, &self.names);
+                    let (place, time) = (place(stage, &self.names), time(patience));
                     tracing::error!(
-                        "the worker on core {core} has not completed a turn for {patience:?}: it {place}"
+                        "the worker on core {core} has not completed a turn for {time}: it {place}"
                     );
                 }
                 Some(PulseChange::Recovered(after)) => {
-                    tracing::warn!("the worker on core {core} resumed after {after:.1?}");
+                    tracing::warn!("the worker on core {core} resumed after {}", time(after));
                 }
                 None => {}
             }

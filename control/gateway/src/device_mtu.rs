@@ -37,7 +37,7 @@ pub enum MtuError {
     },
     /// A device has no larger MTU.
     #[error(
-        "{device} ({driver}) sends packets of {mtu} bytes at most, and longer lossless frames would be lost: this port has \
+        "{device} ({driver}) has an MTU of {mtu} at most, and longer lossless frames would be lost: this port has \
          mtu = {needed}; set mtu = {mtu}"
     )]
     Device {
@@ -159,7 +159,7 @@ impl DeviceMtus {
             let is_new = needed > before.mtu(port) || !has_lossless(before);
             (is_new && needed > mtu).then(|| {
                 format!(
-                    "port {name}: its device sends packets of {} bytes at most, and mtu = {} promises more",
+                    "port {name}: its device has an MTU of {} at most, and mtu = {} promises more",
                     mtu.0, needed.0
                 )
             })

@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use telemetry::commands::{self, Command, CommandError};
+use units::human::bytes;
 
 use crate::callers::{ANSWER, Caller, Door, Limits};
 use crate::event::{Event, snapshot};
@@ -59,7 +60,8 @@ enum Refusal {
     #[error("the gateway did not answer in time")]
     Late,
     #[error(
-        "the answer has {0} bytes, and {ANSWER_BYTES} at most are sent; ask for one port, one worker or one key"
+        "the answer has {}, and {} at most are sent; ask for one port, one worker or one key",
+        bytes(*.0 as u64), bytes(ANSWER_BYTES as u64)
     )]
     TooLong(usize),
 }

@@ -10,7 +10,6 @@ use std::io;
 use std::time::Instant;
 
 use config::Gateway;
-use units::human::nanos;
 use units::{Interval, PortId};
 
 use crate::crew::{self, Member};
@@ -144,10 +143,9 @@ fn coverage(late: &Late, wanted: Interval, gateway: &Gateway) -> (bool, String) 
     let covered = gateway.covered_lateness(port).unwrap_or_default();
     let (name, enough) = (&gateway.program.port(port).name, covered >= away);
     let keys = gateway.keys_for_lateness(port, wanted);
-    let (away_text, covered) = (nanos(away.0), nanos(covered.0));
     let text = if enough {
         format!(
-            "core {core} was late by {away_text}: port {name} now covers {covered}, with room from the shared pool; set \
+            "core {core} was late by {away:#}: port {name} now covers {covered:#}, with room from the shared pool; set \
              {keys} to cover it from the start"
         )
     } else {
@@ -156,7 +154,7 @@ fn coverage(late: &Late, wanted: Interval, gateway: &Gateway) -> (bool, String) 
             false => "; a larger buffer cannot help, because no pause frame lasts longer".into(),
         };
         format!(
-            "core {core} was late by {away_text}, but port {name} covers only {covered}: lossless frames are lost when its \
+            "core {core} was late by {away:#}, but port {name} covers only {covered:#}: lossless frames are lost when its \
              worker is later than that; give the worker its own core (dpdk.cores){remedy}"
         )
     };

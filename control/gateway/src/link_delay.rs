@@ -155,7 +155,7 @@ fn change_text(change: &Change, gateway: &Gateway) -> String {
     let name = &gateway.program.port(port).name;
     let covered = gateway.link_delay(port).unwrap_or_default();
     let sum = gateway.headroom_sum(port).map(|sum| format!("\n{sum}")).unwrap_or_default();
-    format!("port {name}: the link delay is {measured}; the headroom now covers {covered}{sum}")
+    format!("port {name}: the link delay is {measured:#}; the headroom now covers {covered:#}{sum}")
 }
 
 #[cfg(test)]
@@ -248,7 +248,7 @@ mod tests {
         let mut delays = LinkDelays::new(2);
         let changes = delays.see(&[micros(320), None], &configured);
         let text = change_text(&changes[0], &delays.apply(&configured));
-        for part in ["port lh0", "320us", "330us", "on the fibre, both ways", "bytes in all"] {
+        for part in ["port lh0", "320 us", "330 us", "on the fibre, both ways", "in all"] {
             assert!(text.contains(part), "{text}");
         }
     }

@@ -41,7 +41,7 @@ pub fn start_dpdk(gateway: &Gateway, sum: &MemorySum) -> Result<Eal, RunError> {
     if let Some(available) = available_memory()
         && available < in_pages
     {
-        let reason = format!("the machine has only {available} of memory available");
+        let reason = format!("the machine has only {available:#} of memory available");
         return Err(RunError::Memory { sum: sum.to_string(), reason });
     }
     Ok(Eal::start(&options(gateway, Memory::Ordinary(in_pages)))?)
@@ -160,7 +160,7 @@ pub fn introduce() -> Resident {
     let resident @ Resident { all, huge } = Resident::now();
     let none = fs::read_to_string(TRANSPARENT).is_ok_and(|modes| modes.contains("[never]"));
     let why = if none { format!(" ({TRANSPARENT} is \"never\")") } else { String::new() };
-    tracing::info!("tables and the rest of the process: {all}, {huge} on huge pages{why}");
+    tracing::info!("tables and the rest of the process: {all:#}, {huge:#} on huge pages{why}");
     resident
 }
 

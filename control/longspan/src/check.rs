@@ -10,7 +10,6 @@ use core::fmt::Write;
 use serde_json::{Value, json};
 use std::path::Path;
 use switch::program::{PortSettings, Watchdog};
-use units::human::nanos;
 use units::{BitRate, Interval, Priority, WireBytes};
 
 /// Checks files, and prints a line or the problems for each.
@@ -92,7 +91,7 @@ fn write_gateway(text: &mut String, gateway: &Gateway) {
         let watched: Vec<_> = port.pfc.obeyed().iter().map(|priority| priority.to_string()).collect();
         let _ = writeln!(
             text,
-            "port {}: watchdog on priorities [{}], detection {detection}, restoration {restoration}, action {}",
+            "port {}: watchdog on priorities [{}], detection {detection:#}, restoration {restoration:#}, action {}",
             port.name,
             watched.join(", "),
             action.name(),
@@ -101,9 +100,7 @@ fn write_gateway(text: &mut String, gateway: &Gateway) {
     for (port, covered, most) in lateness(gateway) {
         let _ = writeln!(
             text,
-            "port {port}: covers a lateness of {}; at run time the shared pool can raise that to {}",
-            nanos(covered.0),
-            nanos(most.0)
+            "port {port}: covers a lateness of {covered:#}; at run time the shared pool can raise that to {most:#}"
         );
     }
     for load in gateway.cores() {

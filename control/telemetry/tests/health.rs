@@ -190,7 +190,7 @@ const DIFFERS: &str = r#"[{
     "ttl_ns": 9, "age_ns": 1, "known_ns": 1, "unchanged_ns": 1,
     "mismatches": [
         {"kind": "pfc_priorities", "sides": "PFC for priority 3 here, for priority 5 there"},
-        {"kind": "max_frame", "sides": "frames of 1522 bytes here, of 9216 bytes there"}
+        {"kind": "max_frame", "sides": "max_frame = 1522 here, 9216 there"}
     ]
 }]"#;
 const AGREES: &str = r#"[{
@@ -200,7 +200,7 @@ const AGREES: &str = r#"[{
 
 /// A mismatch of settings and two others.
 const OTHERS: &str = r#"[
-    {"kind": "max_frame", "sides": "frames of 1522 bytes here, of 9216 bytes there"},
+    {"kind": "max_frame", "sides": "max_frame = 1522 here, 9216 there"},
     {"kind": "several_neighbours", "sides": "several neighbours speak DCBX"},
     {"kind": "same_chassis", "sides": "chassis 02:00:00:00:00:01 here and there"}
 ]"#;
@@ -321,7 +321,7 @@ fn a_neighbour_that_differs_is_named_with_all_that_differs() {
     assert!(
         told.contains(
             "The neighbour far (port Ethernet0) differs: PFC for priority 3 here, for priority 5 there \
-             (pfc_priorities); frames of 1522 bytes here, of 9216 bytes there (max_frame). Next:"
+             (pfc_priorities); max_frame = 1522 here, 9216 there (max_frame). Next:"
         ),
         "{page}"
     );
@@ -334,7 +334,7 @@ fn a_mismatch_that_is_no_difference_of_settings_is_not_called_one() {
     let told = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let of = "The neighbour far (port Ethernet0)";
     let expected = [
-        format!("{of} differs: frames of 1522 bytes here, of 9216 bytes there (max_frame)."),
+        format!("{of} differs: max_frame = 1522 here, 9216 there (max_frame)."),
         format!("{of} is not the only one: several neighbours speak DCBX (several_neighbours)."),
         format!(
             "{of} has the identity of this gateway: chassis 02:00:00:00:00:01 here and there (same_chassis)."

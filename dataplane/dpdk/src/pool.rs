@@ -54,7 +54,7 @@ pub enum PoolError {
     #[error("a pool named {0} already exists")]
     Exists(String),
     /// The data room is out of range: an mbuf's length has 16 bits.
-    #[error("an mbuf holds 1 to {max} bytes of a frame, not {wanted}")]
+    #[error("an mbuf holds 1 B to {max:#} of a frame, not {wanted:#}")]
     DataRoom {
         /// The requested size.
         wanted: Bytes,
@@ -63,7 +63,7 @@ pub enum PoolError {
     },
     /// There is not enough memory.
     #[error(
-        "not enough memory for the pool {name}: {mbufs} mbufs of {data_room} need {memory}; give DPDK more \
+        "not enough memory for the pool {name}: {mbufs} mbufs of {data_room:#} need {memory:#}; give DPDK more \
          memory, or make the buffer smaller"
     )]
     Memory {

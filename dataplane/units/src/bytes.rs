@@ -1,5 +1,6 @@
 //! Bytes in a buffer, and bytes on the wire.
 
+use crate::human;
 use crate::saturating::saturating;
 use core::fmt;
 use core::ops::SubAssign;
@@ -34,17 +35,19 @@ impl SubAssign for Bytes {
 }
 
 /// The shortest exact form with a prefix: `16MiB`, `16MB`, `96.928kB`. If two have the same length, the
-/// binary one. Small values are in bytes.
+/// binary one. Small values are in bytes. With `{:#}` for people: `96.9 kB`.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const BINARY: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-        const DECIMAL: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+        if f.alternate() {
+            return f.write_str(&human::bytes(self.0));
+        }
         if self.0 < 10_000 && !self.0.is_multiple_of(1 << 10) {
             return write!(f, "{}B", self.0);
         }
         let binary = BINARY.into_iter().filter(|(_, size)| self.0.is_multiple_of(*size));
         let written = binary
-            .chain(DECIMAL)
+            .chain(human::SIZES.into_iter().skip(1).rev())
             .filter(|(_, size)| self.0 >= *size)
             .map(|(unit, size)| crate::decimal::decimal(self.0, size, unit))
             .min_by_key(String::len);
@@ -68,6 +71,13 @@ impl WireBytes {
     pub const fn of_frame(length: Bytes) -> Self {
         let padded = if length.0 < Self::MINIMUM_FRAME { Self::MINIMUM_FRAME } else { length.0 };
         Self(padded + Self::OVERHEAD)
+    }
+}
+
+/// For people: `96.9 kB`.
+impl fmt::Display for WireBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&human::bytes(self.0))
     }
 }
 

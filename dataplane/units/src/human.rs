@@ -1,4 +1,9 @@
-//! Quantities for people to read and compare, in plain ASCII.
+//! Quantities for people to read and compare, in plain ASCII. The rule for pages, sentences and logs:
+//!
+//! 1. Times, bytes, rates and distances have three digits, a space and a unit: `7.96 ms`, `34.4 MB`, `100 Gb/s`.
+//! 2. Counts are exact and grouped by thousands: `4,348,922`.
+//! 3. A value that a file or an option takes, or that breaks a limit, is exact, and written as files have it: `7.95651ms`.
+//!    Quantities show themselves so, and by rule 1 with `{:#}`.
 
 /// A unit, and its size in the base unit.
 pub type Unit = (&'static str, u64);
@@ -7,6 +12,8 @@ pub type Unit = (&'static str, u64);
 pub const TIMES: [Unit; 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 /// Units of data. The base unit is the byte.
 pub const SIZES: [Unit; 4] = [("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)];
+/// Units of distances. The base unit is the metre.
+pub(crate) const DISTANCES: [Unit; 2] = [("m", 1), ("km", 1_000)];
 /// Units of rates. The base unit is one bit per second.
 pub const RATES: [Unit; 5] =
     [("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000), ("Tb/s", 1_000_000_000_000)];
@@ -60,13 +67,9 @@ pub fn duration(time_ns: u64) -> String {
     }
 }
 
-/// Formats in the largest unit that divides the rate: `10 Mb/s`, `100 Gb/s`.
+/// Formats a stated rate, without zeros behind the point: `2.5 Gb/s`, `100 Gb/s`.
 pub fn rate(bits_per_second: u64) -> String {
-    let divides = |(_, size): &&Unit| bits_per_second >= *size && bits_per_second.is_multiple_of(*size);
-    match RATES.iter().rev().find(divides) {
-        Some((unit, size)) => format!("{} {unit}", bits_per_second / size),
-        None => speed(bits_per_second),
-    }
+    stated(bits_per_second, &RATES)
 }
 
 /// Formats a measured rate with three significant digits: `1.01 Mb/s`, `9.87 Gb/s`.
@@ -78,13 +81,24 @@ pub fn speed(bits_per_second: u64) -> String {
 pub fn digits(value: f64) -> String {
     // Three decimals of 0.9995 and more would be four digits, and so on.
     let decimals = [0.9995, 9.995, 99.95].into_iter().filter(|limit| value.abs() < *limit).count();
-    if value >= 9_999.5 { thousands(value.round() as u64) } else { format!("{value:.decimals$}") }
+    if value >= 999.5 { thousands(value.round() as u64) } else { format!("{value:.decimals$}") }
 }
 
 fn scaled(number: u64, units: &[Unit]) -> String {
     match unit_for(number, units) {
         (unit, 1) => format!("{number} {unit}"),
         (unit, size) => format!("{} {unit}", digits(number as f64 / size as f64)),
+    }
+}
+
+/// Formats with up to three significant digits: `300 m`, `2.5 Gb/s`.
+pub(crate) fn stated(number: u64, units: &[Unit]) -> String {
+    let shown = scaled(number, units);
+    match shown.split_once(' ') {
+        Some((digits, unit)) if digits.contains('.') => {
+            format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => shown,
     }
 }
 
@@ -104,8 +118,12 @@ mod tests {
         );
         assert_eq!([7, 7_000_000_000, 27_343_000_000_000].map(nanos), ["7 ns", "7.00 s", "27,343 s"]);
         assert_eq!(
-            [10_000_000, 100_000_000_000, 2_500_000_000].map(rate),
-            ["10 Mb/s", "100 Gb/s", "2500 Mb/s"]
+            [10_000_000, 100_000_000_000, 2_500_000_000, 4_004_997].map(rate),
+            ["10 Mb/s", "100 Gb/s", "2.5 Gb/s", "4 Mb/s"]
+        );
+        assert_eq!(
+            [300, 79_234, 80_000, 40_000_000].map(|metres| stated(metres, &DISTANCES)),
+            ["300 m", "79.2 km", "80 km", "40,000 km"]
         );
         assert_eq!([0, 1_014_634, 9_870_000_000].map(speed), ["0 b/s", "1.01 Mb/s", "9.87 Gb/s"]);
     }
@@ -113,8 +131,8 @@ mod tests {
     #[test]
     fn numbers_have_three_digits() {
         assert_eq!(
-            [0.0, 0.9534, 1.0, 9.994, 9.995, 99.96, 12_345.6, -0.123_45].map(digits),
-            ["0.000", "0.953", "1.00", "9.99", "10.0", "100", "12,346", "-0.123"]
+            [0.0, 0.9534, 1.0, 9.994, 9.995, 99.96, 999.6, 12_345.6, -0.123_45].map(digits),
+            ["0.000", "0.953", "1.00", "9.99", "10.0", "100", "1,000", "12,346", "-0.123"]
         );
     }
 

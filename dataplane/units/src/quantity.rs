@@ -5,7 +5,7 @@
 //! error, because its unit is unknown.
 
 use crate::decimal::decimal;
-use crate::{BitRate, Bytes, Interval};
+use crate::{BitRate, Bytes, Interval, human};
 use core::fmt;
 use core::str::FromStr;
 
@@ -24,9 +24,13 @@ impl Distance {
     }
 }
 
+/// Exactly, as configuration accepts it: `79.234km`. With `{:#}` for people: `79.2 km`.
 impl fmt::Display for Distance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, size) = if self.0 >= 1_000 { ("km", 1_000) } else { ("m", 1) };
+        if f.alternate() {
+            return f.write_str(&human::stated(self.0, &human::DISTANCES));
+        }
+        let (unit, size) = human::unit_for(self.0, &human::DISTANCES);
         f.write_str(&decimal(self.0, size, unit))
     }
 }

@@ -1,6 +1,6 @@
 //! Bit rates, and the exact time that bytes take.
 
-use crate::{Interval, Nanos, WireBytes};
+use crate::{Interval, Nanos, WireBytes, human};
 use core::fmt;
 use core::num::NonZeroU64;
 use serde::{Deserialize, Serialize};
@@ -66,17 +66,15 @@ const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// `100G`, `2.5G`, `64k`: the form that configuration accepts.
+/// `100G`, `2.5G`, `64k`: the form that configuration accepts. With `{:#}` for people: `100 Gb/s`.
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = self.bits_per_second();
-        let (unit, size) = match rate {
-            1_000_000_000_000.. => ("T", 1_000_000_000_000),
-            1_000_000_000.. => ("G", 1_000_000_000),
-            1_000_000.. => ("M", 1_000_000),
-            1_000.. => ("k", 1_000),
-            _ => ("bps", 1),
-        };
+        if f.alternate() {
+            return f.write_str(&human::rate(rate));
+        }
+        let (unit, size) = human::unit_for(rate, &human::RATES);
+        let unit = if size == 1 { "bps" } else { unit.trim_end_matches("b/s") };
         f.write_str(&crate::decimal::decimal(rate, size, unit))
     }
 }

@@ -1,5 +1,6 @@
 //! Instants and durations in whole nanoseconds.
 
+use crate::human;
 use crate::saturating::saturating;
 use core::fmt;
 use core::ops::{Add, AddAssign, Mul, Sub};
@@ -94,16 +95,13 @@ impl Mul<u64> for Interval {
     }
 }
 
-/// In the largest unit that gives a short decimal: `400us`, `1.5ms`, `0ns`.
+/// In the largest unit that gives a short decimal: `400us`, `1.5ms`, `0ns`. With `{:#}` for people: `400 us`.
 impl fmt::Display for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanos = self.0;
-        let (unit, size) = match nanos {
-            0..1_000 => ("ns", 1),
-            1_000..1_000_000 => ("us", 1_000),
-            1_000_000..1_000_000_000 => ("ms", 1_000_000),
-            _ => ("s", 1_000_000_000),
-        };
-        f.write_str(&crate::decimal::decimal(nanos, size, unit))
+        if f.alternate() {
+            return f.write_str(&human::nanos(self.0));
+        }
+        let (unit, size) = human::unit_for(self.0, &human::TIMES);
+        f.write_str(&crate::decimal::decimal(self.0, size, unit))
     }
 }

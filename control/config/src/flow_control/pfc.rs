@@ -1,13 +1,12 @@
 //! What a plan asks of PFC alone. Its keys are those of the groups.
 
 use switch::program::PortSettings;
-use units::Interval;
+use units::{Bytes, Interval, WireBytes};
 
 use crate::plan::longest::{fixed, group};
 use crate::plan::planned::Planned;
 use crate::plan::step::Sheet;
 use crate::thresholds::least_xon;
-use units::human::thousands;
 
 pub(crate) struct Plain;
 
@@ -31,9 +30,9 @@ pub(crate) fn thresholds(sheet: &mut Sheet, port: &PortSettings, round_trip: Int
         true => ("{2 x HPCC's Kmax}[, above a BDP]", "senders hear of marks before PFC acts"),
     };
     sheet
-        .counts([("BDP", port.rate.bytes_in(round_trip))])
-        .term("2 frames", format!("2 x {}", thousands(frame.0)))
-        .term("2 x HPCC's Kmax", format!("2 x {}", thousands(xoff.0 / 2)))
+        .term("BDP", WireBytes(port.rate.bytes_in(round_trip)))
+        .term("2 frames", format!("2 x {frame:#}"))
+        .term("2 x HPCC's Kmax", format!("2 x {:#}", Bytes(xoff.0 / 2)))
         .step(
             "XON_least",
             "{BDP}[ in cells:] x 96 / 89[, frames of 65 B being the worst]",

@@ -1,6 +1,6 @@
 //! Needs of the RNICs at both ends of the long link.
 
-use units::{BitRate, Bytes, Interval};
+use units::{BitRate, Bytes, Interval, WireBytes};
 
 use super::built::Built;
 use super::pauses::Pauses;
@@ -9,7 +9,7 @@ use crate::core_load::packet_of;
 
 /// The sizes of messages for which windows are shown.
 const MESSAGES: [(&str, u64); 4] =
-    [("4KiB", 4 << 10), ("64KiB", 64 << 10), ("1MiB", 1 << 20), ("8MiB", 8 << 20)];
+    [("4 KiB", 4 << 10), ("64 KiB", 64 << 10), ("1 MiB", 1 << 20), ("8 MiB", 8 << 20)];
 /// RDMA reads that a queue pair may have in flight: the limit of ConnectX NICs.
 const READS: u64 = 16;
 /// Packets that a queue pair may have in flight: half of the 24-bit sequence numbers.
@@ -56,7 +56,8 @@ impl Hosts {
         sheet
             .term("rate of a host", rate)
             .term("RTT", round_trip)
-            .counts([("packet on the wire", wire.0), ("path MTU", payload), ("n", exponent.into())])
+            .terms([("packet on the wire", wire), ("path MTU", WireBytes(payload))])
+            .term("n", exponent)
             .term("RTT + pause_local", round_trip + pauses.local)
             .step("BDP_host", "{rate of a host} x {RTT} / 8", Bytes(bdp), "without queues")
             .step(
@@ -73,7 +74,7 @@ impl Hosts {
             )
             .step(
                 "ack_timeout",
-                "4.096us x 2^{n} > {RTT + pause_local}",
+                "4.096 us x 2^{n} > {RTT + pause_local}",
                 timeout,
                 "IBTA 9.7.6.1.3; n = 14 is a common default",
             );
@@ -82,7 +83,7 @@ impl Hosts {
             Window { message, bytes, depth, reading_pairs: window.div_ceil(bytes).div_ceil(READS) }
         });
         Self {
-            part: sheet.part(format!("An RNIC of {rate} at either end")),
+            part: sheet.part(format!("An RNIC of {rate:#} at either end")),
             rate,
             windows: windows.into(),
             fits_sequence: packets <= MOST_PACKETS,

@@ -42,12 +42,11 @@ fn behind(built: &Built, cores: &[CoreLoad]) -> Option<Lack> {
     let unit = 10_u64.pow(most.max(1).ilog10().saturating_sub(2));
     let most = BitRate::new(most / unit * unit).unwrap_or(port.rate);
     let why = format!(
-        "{} bring {} frames a second to the core of {}, if each is as long as RDMA sends them ({} B on the wire), and a core \
-         takes {}; links of up to {most} hold",
+        "{:#} bring {} frames a second to the core of {}, if each is as long as RDMA sends them ({packet} on the wire), and a \
+         core takes {}; links of up to {most:#} hold",
         first.rate,
         thousands(first.fewest_frames),
         names.join(", and to that of "),
-        thousands(packet.0),
         thousands(FRAMES_PER_SECOND),
     );
     Some(Lack { of: "cores", why })
@@ -56,7 +55,7 @@ fn behind(built: &Built, cores: &[CoreLoad]) -> Option<Lack> {
 /// More memory than there is, where that is stated.
 fn memory(built: &Built) -> Option<Lack> {
     let (needed, there) = (built.with_devices.memory()?.total(), built.request.memory?);
-    let why = || format!("{} B are needed, and there are {} B", thousands(needed.0), thousands(there.0));
+    let why = || format!("{needed:#} are needed, and there are {there:#}");
     (needed > there).then(|| Lack { of: "memory", why: why() })
 }
 
@@ -72,7 +71,7 @@ fn late(built: &Built, load: &CoreLoad) -> Vec<Lack> {
     let buffers = built.with_devices.lateness().filter(|(name, _, most)| of_core(name) && *most < late);
     let buffers = buffers.map(|(name, covered, most)| {
         format!(
-            "a worker may be late by {late} ({by}), and {name} covers {covered}, or {most} with all that the shared pool can spare"
+            "a worker may be late by {late:#} ({by}), and {name} covers {covered:#}, or {most:#} with all that the shared pool can spare"
         )
     });
     let rings = load.rings().filter(|(_, down_to)| down_to.is_none());

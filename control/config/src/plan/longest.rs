@@ -65,7 +65,7 @@ impl Sharing {
     /// The formula of [`Sharing::bytes`] in bits, from that of `own`.
     pub fn formula(self, sheet: &mut Sheet, own: &str) -> String {
         let count = self.priorities;
-        sheet.counts([("priorities", count), ("(priorities - 1)", count - 1), ("visit", self.visit.0)]);
+        sheet.terms([("priorities", count), ("(priorities - 1)", count - 1)]).term("visit", self.visit);
         match count {
             1 => format!("8 x {own}"),
             _ => format!("8 x ({{priorities}} x {own} + {{(priorities - 1)}} x {{visit}})"),
@@ -106,7 +106,7 @@ pub(crate) struct Shown {
 /// From the full buffer down to XON.
 pub(crate) fn from_full_to_xon(sheet: &mut Sheet, port: &PortSettings, sharing: Sharing) -> Shown {
     let fall = Fall::of(port);
-    sheet.counts([("XOFF + headroom", fall.full.0), ("XON", fall.xon.0)]);
+    sheet.terms([("XOFF + headroom", fall.full), ("XON", fall.xon)]);
     Shown {
         longest: Longest { drains: sharing.bytes(fall.bytes()), waits: Interval::ZERO },
         formula: sharing.formula(sheet, "({XOFF + headroom} - {XON}) x 84 / 80") + " / {drain}",

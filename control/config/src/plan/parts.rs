@@ -11,11 +11,11 @@ use super::text::{LOCAL, LONG};
 use crate::flow_control::pfc;
 use crate::headroom::response_quanta;
 use crate::link::Link;
-use crate::lscc_sum::{LsccSum, rounded};
+use crate::lscc_sum::LsccSum;
 use crate::memory::{MBUF_HEADROOM, MemorySum};
 use crate::round_trip::RoundTripSum;
 use crate::scenario::EcnDecl;
-use units::human::thousands;
+use units::human::{rate, thousands};
 
 /// All parts, in their order.
 pub(super) fn all(built: &Built) -> Vec<Part> {
@@ -35,8 +35,8 @@ fn link(built: &Built) -> Part {
         .term("rate", rate)
         .term("distance", far)
         .term("speed of light in fibre", fibre_speed())
-        .counts([("MTU", mtu.0), ("header and tag", (frame - mtu).0)])
-        .counts([("FCS, preamble, gap", WireBytes::OVERHEAD), ("512 bits", 512)])
+        .terms([("MTU", mtu), ("header and tag", frame - mtu)])
+        .terms([("FCS, preamble, gap", WireBytes(WireBytes::OVERHEAD))])
         .step("delay", "{distance} / {speed of light in fibre}", terms.propagation, "group index 1.514")
         .step("frame", "{MTU} + {header and tag}", frame, "IEEE 802.3 clause 3.2.7, 802.1Q clause 9")
         .step(
@@ -51,11 +51,11 @@ fn link(built: &Built) -> Part {
             response_quanta(rate),
             "IEEE 802.3 clause 31B.3.7, by SONiC's table",
         )
-        .step("response", "{quanta} x {512 bits} / {rate}", terms.response, "a quantum is 512 bits");
+        .step("response", "{quanta} x 512 bits / {rate}", terms.response, "a quantum is 512 bits");
     round_trip(&mut sheet, &terms, "from a pause until it shows at this end");
     let bdp = Bytes(rate.bytes_in(terms.total()));
     sheet.step("BDP", "{rate} x {RTT} / 8", bdp, "bytes on the wire");
-    sheet.part(format!("The long link: {far} at {rate}"))
+    sheet.part(format!("The long link: {far:#} at {rate:#}"))
 }
 
 fn fibre_speed() -> String {
@@ -66,11 +66,11 @@ fn fibre_speed() -> String {
 fn round_trip(sheet: &mut Sheet, terms: &RoundTripSum, source: &'static str) {
     let RoundTripSum { propagation, interfaces, waiting, response, frame } = *terms;
     sheet
-        .term("2 delay", format!("2 x {propagation}"))
+        .term("2 delay", format!("2 x {propagation:#}"))
         .term("interface_delay", interfaces)
         .term("tx_window", waiting)
         .term("response", response)
-        .term("2 t_frame", format!("2 x {frame}"))
+        .term("2 t_frame", format!("2 x {frame:#}"))
         .step(
             "RTT",
             "{2 delay} + {interface_delay} + {tx_window} + {response} + {2 t_frame}",
@@ -93,7 +93,7 @@ fn headroom(built: &Built) -> Option<Part> {
 /// The headroom of a port on its link, term by term.
 fn headroom_terms(sheet: &mut Sheet, built: &Built, port: &PortSettings, link: &Link) -> Option<()> {
     let sum = link.headroom(port, built.gateways[0].cell_occupancy)?;
-    let sent = format!("{} + 24 + 60 + 24", thousands(port.longest_sent().0));
+    let sent = format!("{:#} + 24 B + 60 B + 24 B", port.longest_sent());
     sheet
         .term("rate", port.rate)
         .term("distance", distance(link))
@@ -102,8 +102,8 @@ fn headroom_terms(sheet: &mut Sheet, built: &Built, port: &PortSettings, link: &
         .term("interface_delay", link.interface_delay)
         .term("cells", sum.cell_occupancy)
         .term("the longest frame and a pause of 60 B, each with preamble, FCS and gap", sent)
-        .counts([("frame in whole cells of 16 B, and one", port.max_frame.0)])
-        .counts([("quanta", response_quanta(port.rate))])
+        .term("frame in whole cells of 16 B, and one", port.max_frame)
+        .terms([("quanta", response_quanta(port.rate))])
         .step(
             "frame_cells",
             "{frame in whole cells of 16 B, and one}",
@@ -119,7 +119,7 @@ fn headroom_terms(sheet: &mut Sheet, built: &Built, port: &PortSettings, link: &
         .step("cable", "2 x {distance} x {rate} / (8 x {c})", sum.cable, "IEEE 802.1Q annex N")
         .step("waiting", "{rate} x {tx_window} / 8", sum.waiting, "a gateway hands frames over early")
         .step("interfaces", "{rate} x {interface_delay} / 8", sum.interfaces, "NICs, PHYs, worker turns")
-        .step("response", "max(64 x {quanta}, {waiting})", sum.response, "IEEE 802.3 clause 31B.3.7")
+        .step("response", "max(64 B x {quanta}, {waiting})", sum.response, "IEEE 802.3 clause 31B.3.7")
         .step(
             "headroom",
             "2 x {frame_cells} + {cells} x ({sent} + {cable} + {waiting} + {interfaces} + {response})",
@@ -136,7 +136,7 @@ fn thresholds(built: &Built) -> Part {
     built.request.scheme.planned().thresholds(&mut sheet, port, built.round_trip().total());
     let (level, count) = (group(port), built.request.count());
     let xoff = fixed(level.xoff);
-    sheet.counts([("priorities", count), ("XOFF", xoff.0), ("headroom", level.headroom.0)]).step(
+    sheet.term("priorities", count).terms([("XOFF", xoff), ("headroom", level.headroom)]).step(
         "buffer",
         "{priorities} x ({XOFF} + {headroom})",
         Bytes(count * (xoff + level.headroom).0),
@@ -186,16 +186,15 @@ fn of_queue(
     let (xoff, headroom) = (format!("XOFF of {feeder}"), format!("headroom of {feeder}"));
     let mut sheet = Sheet::default();
     sheet
-        .term("400 kB at 100G", format!("{} x {} / 100G", thousands(EcnDecl::default().kmin().0), port.rate))
-        .term(xoff.as_str(), thousands(fixed(level.xoff).0))
-        .term(headroom.as_str(), thousands(level.headroom.0))
+        .term("400 kB at 100 Gb/s", format!("{:#} x {:#} / 100 Gb/s", EcnDecl::default().kmin(), port.rate))
+        .terms([(xoff.as_str(), fixed(level.xoff)), (headroom.as_str(), level.headroom)])
         .term("R_AI", sparse.senders.additive_increase)
         .term("rate of a sender", sparse.senders.rate.min(sparse.rate))
         .term("its packets in T_i", format!("{:.1}", sparse.packets()))
-        .term("1,200 kB at 100G x RTT / 13us", thousands(sparse.stretched().0))
+        .term("1.20 MB at 100 Gb/s x RTT / 13 us", sparse.stretched())
         .step(
             "Kmin",
-            &format!("min({{400 kB at 100G}}, {{{xoff}}} / 8)"),
+            &format!("min({{400 kB at 100 Gb/s}}, {{{xoff}}} / 8)"),
             kmin,
             "HPCC paper, 5.1; senders hear before PFC acts",
         )
@@ -227,7 +226,7 @@ fn line_of_marks(
         );
         return;
     }
-    let line = "{1,200 kB at 100G x RTT / 13us}";
+    let line = "{1.20 MB at 100 Gb/s x RTT / 13 us}";
     sheet
         .step("Kmax", &format!("min({full}, {{Kmin}} + {line})"), kmax, "HPCC paper, 5.1, for T = 13 us")
         .step(
@@ -247,10 +246,12 @@ fn lscc(built: &Built) -> Option<Part> {
     lscc_step(&mut sheet, &sum);
     lscc_halved(&mut sheet, built, &sum);
     let (flows, table) = (u64::from(sum.flows), sum.flow_table());
-    sheet
-        .counts([("flows", flows)])
-        .term("(entries and index of each)", format!("{} B", thousands(table.0 / flows.max(1))))
-        .step("flow_table", "{flows} x {(entries and index of each)}", table, "docs/configuration.md");
+    sheet.terms([("flows", flows)]).term("(entries and index of each)", Bytes(table.0 / flows.max(1))).step(
+        "flow_table",
+        "{flows} x {(entries and index of each)}",
+        table,
+        "docs/configuration.md",
+    );
     Some(sheet.part("LSCC above it"))
 }
 
@@ -275,14 +276,13 @@ fn lscc_queue(sheet: &mut Sheet, sum: &LsccSum) {
 /// The step, between its bounds by equation (12).
 fn lscc_step(sheet: &mut Sheet, sum: &LsccSum) {
     let (bounds, senders) = (sum.bounds, sum.bounds.senders);
-    let below = format!("{} x {} x {}", bounds.flows, sum.interval, senders.additive_increase);
-    let between = format!("{} to {}", rounded(bounds.above), rounded(bounds.below));
+    let below = format!("{} x {:#} x {:#}", bounds.flows, sum.interval, senders.additive_increase);
+    let between = format!("{} to {}", rate(bounds.above), rate(bounds.below));
     sheet
         .term("rate of a sender", senders.rate)
-        .term("dQ", format!("8 x {} / 100", thousands(sum.reference.0)))
+        .term("dQ", format!("8 x {:#} / 100", sum.reference))
         .term("M T R_AI", below)
         .term("T_i", senders.rate_timer)
-        .term("40 ms", "40ms")
         .term("between both", between)
         .step(
             "M",
@@ -304,9 +304,9 @@ fn lscc_step(sheet: &mut Sheet, sum: &LsccSum) {
         )
         .step(
             "dR",
-            "{rate} x {T} / {40 ms}, {between both}",
+            "{rate} x {T} / 40 ms, {between both}",
             Quantity::Rate(sum.step.map_or(0, BitRate::bits_per_second)),
-            "the paper's steps: 1 Gb/s at 200G",
+            "the paper's steps: 1 Gb/s at 200 Gb/s",
         );
 }
 
@@ -348,13 +348,12 @@ fn memory(built: &Built) -> Option<Part> {
     let (mbufs, mbuf, total) = (sum.mbufs(), sum.mbuf(), sum.total());
     let mut sheet = Sheet::default();
     sheet
-        .counts([
-            ("(XOFF - reserved) of each group", (buffer.shared - buffer.egress_lossy).0),
-            ("lossy", buffer.egress_lossy.0),
-            ("headroom", buffer.headroom.0),
-            ("reserved", (sum.buffer - buffer.shared - buffer.headroom).0),
-            ("16 B", Cells::SIZE),
-            ("control frames and rings of pools", total.0 - mbufs * mbuf.0),
+        .terms([
+            ("(XOFF - reserved) of each group", buffer.shared - buffer.egress_lossy),
+            ("lossy", buffer.egress_lossy),
+            ("headroom", buffer.headroom),
+            ("reserved", sum.buffer - buffer.shared - buffer.headroom),
+            ("control frames and rings of pools", Bytes(total.0 - mbufs * mbuf.0)),
         ])
         .step(
             "shared",
@@ -365,7 +364,7 @@ fn memory(built: &Built) -> Option<Part> {
         .step("buffer", "{shared} + {headroom} + {reserved}", sum.buffer, "whole cells of 16 B")
         .step(
             "cells",
-            "{buffer} / {16 B}",
+            "{buffer} / 16 B",
             sum.buffer.0 / Cells::SIZE,
             "docs/configuration.md: a frame has one more than its bytes",
         );
@@ -376,8 +375,8 @@ fn memory(built: &Built) -> Option<Part> {
         total,
         "as longspan check adds it up; two devices, 1,024 descriptors",
     );
-    for (name, size) in [("pages_2M", 2 << 20), ("pages_1G", 1 << 30)] {
-        sheet.term("page", Bytes(size)).step(
+    for (name, page, size) in [("pages_2M", "2 MiB", 2 << 20), ("pages_1G", "1 GiB", 1 << 30)] {
+        sheet.term("page", page).step(
             name,
             "{memory} / {page}[, rounded up]",
             total.0.div_ceil(size),
@@ -395,16 +394,18 @@ fn mbufs_of(sheet: &mut Sheet, built: &Built, sum: &MemorySum) {
     let packed = (sum.buffer.0 / Cells::SIZE).div_ceil(cells).min(sum.waiting);
     let room = sum.data_room();
     sheet
-        .counts([
+        .terms([
             ("cells of the longest packed frame", cells),
             ("queues and cores", sum.waiting - packed),
             ("kept free", sum.kept_free),
             ("receive rings", sum.receive_rings),
             ("transmit rings", sum.transmit_rings),
             ("caches of cores", sum.in_hand()),
-            ("frame and room of drivers", room.0 - MBUF_HEADROOM),
-            ("headroom", MBUF_HEADROOM),
-            ("DPDK's own", (sum.mbuf() - room).0),
+        ])
+        .terms([
+            ("frame and room of drivers", room - Bytes(MBUF_HEADROOM)),
+            ("headroom", Bytes(MBUF_HEADROOM)),
+            ("DPDK's own", sum.mbuf() - room),
         ])
         .step(
             "in_buffer",

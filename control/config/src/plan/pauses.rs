@@ -7,7 +7,6 @@ use super::longest::{Fall, Longest, Sharing, Shown};
 use super::request::Request;
 use super::step::{Part, Sheet};
 use crate::watchdog::LEAST_DETECTION;
-use units::human::thousands;
 
 /// The detection times of neighbours unless they are configured, with their sources.
 const NEIGHBOURS: [(&str, Interval, &str); 2] = [
@@ -92,11 +91,11 @@ fn visit(sheet: &mut Sheet, built: &Built) {
         return;
     }
     let (port, _) = built.long();
-    let (frame, visit) = (WireBytes::of_frame(port.max_frame).0, port.longest_visit());
+    let (frame, visit) = (WireBytes::of_frame(port.max_frame), port.longest_visit());
     let source = "docs/configuration.md, weight: while others wait";
     sheet
-        .counts([("quantum of its weight", visit.0 - 2 * frame)])
-        .term("2 frames", format!("2 x {}", thousands(frame)))
+        .term("quantum of its weight", WireBytes(visit.0 - 2 * frame.0))
+        .term("2 frames", format!("2 x {frame}"))
         .step("visit", "{quantum of its weight} + {2 frames}", visit, source);
 }
 
@@ -121,7 +120,7 @@ fn of_local(sheet: &mut Sheet, built: &Built, long: Longest, drain: BitRate) -> 
     let (own, formula) = if scheme.passes_on() {
         (WireBytes(0), "{pause_long}[, passed on]".to_owned())
     } else {
-        sheet.counts([("full", fall.full.0), ("XON of dc0", fall.xon.0)]);
+        sheet.terms([("full", fall.full), ("XON of dc0", fall.xon)]);
         let drained = sharing.formula(sheet, "({full} - {XON of dc0}) x 84 / 80");
         (sharing.bytes(fall.bytes()), format!("{{pause_long}} + {drained} / {{drain}}"))
     };

@@ -1,6 +1,7 @@
 //! The link that a plan is for.
 
 use switch::program::PortSettings;
+use units::human::rate;
 use units::{BitRate, Bytes, Distance, Interval, Priority, PrioritySet};
 
 use super::scheme::Scheme;
@@ -8,9 +9,8 @@ use crate::emulation::reach;
 use crate::headroom::default_tx_window;
 use crate::keys::port::{FARTHEST, MTU_OVERHEAD, PortDecl};
 use crate::link::Senders;
-use crate::lscc_sum::{StepBounds, rounded};
+use crate::lscc_sum::StepBounds;
 use crate::problem::{ConfigError, Problem};
-use units::human::thousands;
 
 /// The least and the largest MTU: those of the shortest frame, and of the largest.
 const MTUS: (Bytes, Bytes) =
@@ -115,9 +115,8 @@ impl Request {
         }
         let (least, most) = MTUS;
         if self.mtu < least || self.mtu > most {
-            let [mtu, least, most] = [self.mtu, least, most].map(|bytes| thousands(bytes.0));
-            let what = format!("an MTU of {mtu} bytes");
-            return Err(PlanError::out_of_range(what, format!("{least} to {most} bytes")));
+            let what = format!("an MTU of {}", self.mtu.0);
+            return Err(PlanError::out_of_range(what, format!("{} to {}", least.0, most.0)));
         }
         let known = |priority: &Priority| (1..=5).contains(&priority.number());
         if let Some(priority) = self.priorities.iter().find(|priority| !known(priority)) {
@@ -170,7 +169,7 @@ pub enum PlanError {
     /// Equation (12) leaves no room.
     #[error(
         "LSCC has no step: by equation (12) dR is above {} and below {} for {}; possible with an additive increase of {least} or more, or without LSCC",
-        rounded(bounds.above), rounded(bounds.below), bounds.assumed()
+        rate(bounds.above), rate(bounds.below), bounds.assumed()
     )]
     NoStep {
         /// The bounds.

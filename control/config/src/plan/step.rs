@@ -4,8 +4,7 @@ use core::fmt;
 
 use units::{BitRate, Bytes, Interval, WireBytes};
 
-use crate::lscc_sum::rounded;
-use units::human::thousands;
+use units::human::{bytes, rate, thousands};
 
 /// A result with its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +47,9 @@ impl Quantity {
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Bytes(bytes) => write!(f, "{} B", thousands(bytes)),
-            Self::Time(time) => time.fmt(f),
-            Self::Rate(rate) => f.write_str(&rounded(rate)),
+            Self::Bytes(number) => f.write_str(&bytes(number)),
+            Self::Time(time) => write!(f, "{time:#}"),
+            Self::Rate(number) => f.write_str(&rate(number)),
             Self::Count(count) => f.write_str(&thousands(count)),
             Self::Millionths(parts) => write!(f, "{} %", parts as f64 / 1e4),
         }
@@ -122,13 +121,13 @@ pub(crate) struct Sheet {
 impl Sheet {
     /// Adds a term that is not the result of a step.
     pub fn term(&mut self, name: impl Into<String>, value: impl fmt::Display) -> &mut Self {
-        self.terms.push((name.into(), value.to_string()));
+        self.terms.push((name.into(), format!("{value:#}")));
         self
     }
 
-    /// Adds terms that are a number of bytes, frames or the like.
-    pub fn counts<const N: usize>(&mut self, terms: [(&str, u64); N]) -> &mut Self {
-        self.terms.extend(terms.map(|(name, number)| (name.into(), thousands(number))));
+    /// Adds terms of one kind.
+    pub fn terms<const N: usize>(&mut self, terms: [(&str, impl Into<Quantity>); N]) -> &mut Self {
+        self.terms.extend(terms.map(|(name, value)| (name.into(), value.into().to_string())));
         self
     }
 
@@ -145,12 +144,7 @@ impl Sheet {
         let numbers = if formula.contains('{') { self.numbers(formula) } else { String::new() };
         let formula = formula.replace(['{', '}', '[', ']'], "");
         self.steps.push(Step { name, formula, numbers, result, source });
-        let shown = match result {
-            Quantity::Time(time) => time.to_string(),
-            Quantity::Rate(rate) => BitRate::new(rate).map_or_else(|| "0".into(), |rate| rate.to_string()),
-            _ => thousands(result.number()),
-        };
-        self.term(name, shown)
+        self.term(name, result)
     }
 
     fn numbers(&self, formula: &str) -> String {
@@ -187,6 +181,6 @@ mod tests {
         let steps = sheet.part("").steps;
         assert_eq!((steps[0].formula.as_str(), steps[0].numbers.as_str()), ("as stated", ""));
         assert_eq!(steps[1].formula, "RTT / T, rounded up");
-        assert_eq!(steps[1].numbers, "800us / 200us");
+        assert_eq!(steps[1].numbers, "800 us / 200 us");
     }
 }

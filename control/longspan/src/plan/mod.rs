@@ -193,8 +193,8 @@ mod tests {
             "a delay of 5s is out of range; expected up to 202.020203ms, that of 40000km of fibre"
         );
         let far = ["--distance", "80km"];
-        for (mtu, given) in [("9216", "9,216"), ("0", "0")] {
-            let why = format!("an MTU of {given} bytes is out of range; expected 46 to 9,198 bytes");
+        for mtu in ["9216", "0"] {
+            let why = format!("an MTU of {mtu} is out of range; expected 46 to 9198");
             assert_eq!(refused(&[far, ["--mtu", mtu]].concat()), why);
         }
         assert_eq!(
@@ -216,7 +216,7 @@ mod tests {
         let Command::Plan(args) = Cli::try_parse_from(line).unwrap().command else { panic!("no plan") };
         let failure = run(&args).unwrap_err();
         let Failure::Lacking(why) = &failure else { panic!("{failure:?}") };
-        assert!(why.starts_with("cores: 400G bring 11,967,449 frames a second"), "{why}");
+        assert!(why.starts_with("cores: 400 Gb/s bring 11,967,449 frames a second"), "{why}");
         assert_eq!(failure.status(), std::process::ExitCode::from(1));
         assert!(!out.exists());
         let plan = LinkPlan::new(&request(&args).unwrap()).unwrap();

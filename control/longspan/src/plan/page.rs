@@ -4,6 +4,7 @@ use config::cores::FRAMES_PER_SECOND;
 use config::plan::{LinkPlan, Neighbour, Part, Pauses, Quantity, Step, WatchdogVerdict};
 use core::fmt::Write;
 use telemetry::table::Table;
+use units::human::speed;
 use units::{Interval, PrioritySet};
 
 use super::summary::{WIDTH, summary};
@@ -88,8 +89,8 @@ fn write_pauses(out: &mut String, pauses: &Pauses) {
     for neighbour in &pauses.neighbours {
         let (pause, port) = longest(pauses, neighbour);
         let word = if neighbour.verdict == WatchdogVerdict::Calm { "calm" } else { "CAN TRIP" };
-        let (name, detection) = (neighbour.name.clone(), neighbour.detection.to_string());
-        table.row([name, detection, port.into(), pause.to_string(), word.into()]);
+        let (name, detection) = (neighbour.name.clone(), format!("{:#}", neighbour.detection));
+        table.row([name, detection, port.into(), format!("{pause:#}"), word.into()]);
     }
     let mut lines = String::new();
     table.write_body_to(&mut lines);
@@ -145,7 +146,7 @@ fn write_slots(out: &mut String, plan: &LinkPlan) {
     let mut table = Table::new(1, ["slot", "buffer of lh0", ""]);
     for row in &plan.slots {
         let mark = if Some(row.slot) == planned { "planned" } else { "" };
-        table.row([row.slot.to_string(), Quantity::Bytes(row.buffer.0).to_string(), mark.into()]);
+        table.row([format!("{:#}", row.slot), format!("{:#}", row.buffer), mark.into()]);
     }
     table.write_to(out);
     out.push('\n');
@@ -157,9 +158,8 @@ fn write_schemes(out: &mut String, plan: &LinkPlan) {
     let mut table = Table::new(2, headings);
     for (scheme, row) in &plan.schemes {
         let Ok(row) = row else { continue };
-        let buffer = Quantity::Bytes(row.buffer.0).to_string();
-        let control = Quantity::Rate(row.control).to_string();
-        table.row([scheme.word().into(), row.needs.into(), buffer, control, row.reaction.to_string()]);
+        let (buffer, reaction) = (format!("{:#}", row.buffer), format!("{:#}", row.reaction));
+        table.row([scheme.word().into(), row.needs.into(), buffer, speed(row.control), reaction]);
     }
     table.write_to(out);
     for (scheme, row) in &plan.schemes {
@@ -200,13 +200,13 @@ fn write_cores(out: &mut String, plan: &LinkPlan) {
     let _ =
         writeln!(out, "Cores, each for {} frames a second, keep up with", Quantity::Count(FRAMES_PER_SECOND));
     for load in plan.built.with_devices.cores() {
-        let least = Quantity::Count(load.least_mean().0);
         let verdict = if load.keeps_up() { "" } else { "; RDMA sends SHORTER ones" };
         let ports = load.ports.join(", ");
         let _ = writeln!(
             out,
-            "  {ports} at {}: frames of {least} bytes and more on the wire{verdict}",
-            load.rate
+            "  {ports} at {:#}: frames of {} and more on the wire{verdict}",
+            load.rate,
+            load.least_mean()
         );
     }
 }

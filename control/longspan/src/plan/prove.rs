@@ -1,12 +1,12 @@
 //! The proof of a plan: the worst cases in simulation, and what its marks cost.
 
-use config::plan::{Case, LinkPlan, PlanError, Proof, Quantity, Run, RunEnd, Throughput, Unreached};
+use config::plan::{Case, LinkPlan, PlanError, Proof, Run, RunEnd, Throughput, Unreached};
 use core::fmt::Write;
 use core::time::Duration;
 use serde_json::{Value, json};
 use std::time::Instant;
 use telemetry::table::Table;
-use units::human::{count_of, percent, rate};
+use units::human::{count_of, percent};
 use units::{Bytes, Interval};
 
 /// The longest time that all runs may take together.
@@ -53,11 +53,12 @@ impl Proved {
         let mut out = String::from(
             "\nProof: both gateways in simulation; four senders in phase, one receiver at the slowest drain",
         );
-        let _ = writeln!(out, ",\nwhich also stops for {}, enough to fill both gateways", self.proof.stop());
+        let _ =
+            writeln!(out, ",\nwhich also stops for {:#}, enough to fill both gateways", self.proof.stop());
         if self.proof.divisor > 1 {
             let _ = writeln!(
                 out,
-                "  at {}, the rate divided by {}, as the link holds too many frames for a minute",
+                "  at {:#}, the rate divided by {}, as the link holds too many frames for a minute",
                 self.proof.rate(),
                 self.proof.divisor
             );
@@ -99,8 +100,7 @@ impl Proved {
         let (count, sender) = seen.senders;
         let senders = count_of(count, "DCQCN sender");
         let [marked, unmarked] = shares(seen);
-        let [sender, receiver] = [sender, seen.receiver].map(|it| rate(it.bits_per_second()));
-        let _ = writeln!(out, "  {senders} of {sender}, and a receiver of {receiver}");
+        let _ = writeln!(out, "  {senders} of {sender:#}, and a receiver of {:#}", seen.receiver);
         let _ = writeln!(
             out,
             "    throughput           {marked}  {unmarked} without marks, of which {} % must be left",
@@ -133,23 +133,22 @@ impl Proved {
     /// The figures of a run.
     fn lines(&self, run: &Run) -> Vec<Line> {
         let (long, local) = self.proof.planned_pauses();
-        let bytes = |bytes: Bytes| Quantity::Bytes(bytes.0).to_string();
-        let planned = |most: Bytes| format!("of {} planned", bytes(most));
+        let planned = |most: Bytes| format!("of {most:#} planned");
         let limit = |most: Interval, planned: Interval| {
             let received = run.received;
-            format!("limit {most} = {planned} planned\n+ {received} for which the far side then paused")
+            format!("limit {most:#} = {planned:#} planned\n+ {received:#} for which the far side then paused")
         };
         let seen =
             |is_nothing: bool, shown: String| if is_nothing { "not reached".to_owned() } else { shown };
         let line = |name: &str, seen, limit| Line { begins: None, name: name.into(), seen, limit };
-        let headroom = seen(run.headroom.0 == Bytes::ZERO, bytes(run.headroom.0));
-        let pause = |lasted: Interval| seen(lasted == Interval::ZERO, lasted.to_string());
+        let headroom = seen(run.headroom.0 == Bytes::ZERO, format!("{:#}", run.headroom.0));
+        let pause = |lasted: Interval| seen(lasted == Interval::ZERO, format!("{lasted:#}"));
         let (at_long, at_local) = (pause(run.pause_long.0), pause(run.pause_local.0));
         let unlimited = run.unlimited.map(|pause| {
             let limit = "no limit: higher priorities first".into();
-            line("the same, lower priorities", pause.to_string(), limit)
+            line("the same, lower priorities", format!("{pause:#}"), limit)
         });
-        let first = line("peak buffer", bytes(run.buffer.0), planned(run.buffer.1));
+        let first = line("peak buffer", format!("{:#}", run.buffer.0), planned(run.buffer.1));
         let limited = [
             Line { begins: Some(run.case), ..first },
             line("peak headroom", headroom, planned(run.headroom.1)),
@@ -213,8 +212,8 @@ fn costly(seen: &Throughput) -> String {
     let [marked, unmarked] = shares(seen);
     why_not("throughput", &seen.end, || {
         format!(
-            "the marks leave {marked} of the receiver's {}; {unmarked} without marks, of which {} % must be left",
-            rate(seen.receiver.bits_per_second()),
+            "the marks leave {marked} of the receiver's {:#}; {unmarked} without marks, of which {} % must be left",
+            seen.receiver,
             seen.least()
         )
     })
@@ -242,7 +241,7 @@ fn throughput(seen: &Throughput) -> Value {
 /// The bounds of the plan that a complete run did not keep.
 fn broken_bounds(run: &Run) -> Vec<String> {
     let buffer = (run.buffer.0 > run.buffer.1)
-        .then(|| format!("a priority held {} of {} B", run.buffer.0.0, run.buffer.1.0));
+        .then(|| format!("a priority held {} of {}", run.buffer.0, run.buffer.1));
     let pause = |name: &str, (seen, most): (Interval, Interval)| {
         (seen > most).then(|| format!("{name} lasted {seen} of {most}"))
     };
@@ -290,7 +289,7 @@ mod tests {
                    headroom: credits end below XOFF\n    pause_long: credits are no pauses\n";
         assert!(page.ends_with(end), "{page}");
         assert_eq!(page.matches("  not reached  ").count(), 2 * Case::ALL.len(), "{page}");
-        assert!(!page.contains(" 0ns  limit"), "{page}");
+        assert!(!page.contains(" 0 ns  limit"), "{page}");
         assert_eq!(cbfc.json()["not_reached"], json!(["headroom", "pause_long"]));
     }
 
@@ -324,7 +323,7 @@ mod tests {
         let page = proved.page();
         let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
         let sum = format!(
-            "limit {} = {long} planned + {} for which the far side then paused",
+            "limit {:#} = {long:#} planned + {:#} for which the far side then paused",
             run.pause_long.1, run.received
         );
         assert!(words.contains(&sum), "{page}");
@@ -349,7 +348,7 @@ mod tests {
         assert_eq!(broken_bounds(&run), ["pause_long lasted 5us of 4us"]);
         assert!(!run.holds());
         let worse = Run { drops: 7, buffer: (Bytes(11), Bytes(10)), ..run.clone() };
-        assert_eq!(broken_bounds(&worse)[..2], ["lossless frames dropped: 7", "a priority held 11 of 10 B"]);
+        assert_eq!(broken_bounds(&worse)[..2], ["lossless frames dropped: 7", "a priority held 11B of 10B"]);
         let kept = Run { pause_long: (us(4), us(4)), ..run };
         assert!(kept.holds() && broken_bounds(&kept).is_empty());
     }

@@ -3,7 +3,7 @@
 use config::cores::FRAMES_PER_SECOND;
 use config::plan::{LinkPlan, Quantity, WatchdogVerdict};
 use switch::program::{GroupSettings, PortSettings, Threshold};
-use units::human::{nanos, rate, thousands};
+use units::human::{bytes, nanos, thousands};
 use units::{Bytes, Interval};
 
 /// The columns of a page.
@@ -15,9 +15,8 @@ const TEXT: usize = 14;
 pub fn summary(plan: &LinkPlan) -> String {
     let request = &plan.built.request;
     let above = if request.lscc { " and LSCC" } else { "" };
-    let mtu = Quantity::Bytes(request.mtu.0);
-    let mut out =
-        format!("Plan: {} at {}, MTU {mtu}, {}{above}\n\n", request.distance, request.rate, request.scheme);
+    let config::plan::Request { distance, rate, mtu, scheme, .. } = request;
+    let mut out = format!("Plan: {distance:#} at {rate:#}, MTU {}, {scheme}{above}\n\n", mtu.0);
     holds(&mut out, plan);
     line(&mut out, "buy", &to_buy(plan));
     line(&mut out, "set lh0", &settings(plan.built.long().0));
@@ -56,12 +55,10 @@ fn holds(out: &mut String, plan: &LinkPlan) {
         return;
     }
     let with_devices = &plan.built.with_devices;
-    let shortest = with_devices.cores().iter().map(|load| load.least_mean().0).max().unwrap_or_default();
+    let shortest = with_devices.cores().iter().map(|load| load.least_mean()).max().unwrap_or_default();
     let late = with_devices.lateness().map(|(_, _, most)| most).min().unwrap_or(Interval::ZERO);
     let text = format!(
-        "yes, if frames have {} B and more on the wire in the mean, and workers are late by up to {}",
-        thousands(shortest),
-        nanos(late.0)
+        "yes, if frames have {shortest} and more on the wire in the mean, and workers are late by up to {late:#}"
     );
     line(out, "holds", &text);
 }
@@ -70,15 +67,14 @@ fn to_buy(plan: &LinkPlan) -> String {
     let cores = plan.built.with_devices.cores().len();
     let memory = plan.built.with_devices.memory().map_or(Bytes::ZERO, |sum| sum.total());
     format!(
-        "for each gateway {cores} {} for {} frames a second each, and {} B of memory ({} hugepages of 2 MiB)",
+        "for each gateway {cores} {} for {} frames a second each, and {memory:#} of memory ({} hugepages of 2 MiB)",
         if cores == 1 { "core" } else { "cores" },
         thousands(FRAMES_PER_SECOND),
-        thousands(memory.0),
         thousands(memory.0.div_ceil(2 << 20)),
     )
 }
 
-/// What to set on a port.
+/// What to set on a port, as a file takes it.
 fn settings(port: &PortSettings) -> String {
     let mut text = String::new();
     if let Some(slots) = port.bifrost() {
@@ -86,14 +82,13 @@ fn settings(port: &PortSettings) -> String {
     }
     if let Some(group) = port.groups.iter().find_map(GroupSettings::lossless) {
         if let Threshold::Static(xoff) = group.xoff {
-            text += &format!("XOFF {} B, ", thousands(xoff.0));
+            text += &format!("XOFF {xoff}, ");
         }
-        text += &format!("XON {} B, headroom {} B", thousands(group.xon.0), thousands(group.headroom.0));
+        text += &format!("XON {}, headroom {}", group.xon, group.headroom);
     }
     if let Some(red) = port.queues.iter().find_map(|queue| queue.red) {
-        let (kmin, kmax) = (thousands(red.kmin.0), thousands(red.kmax.0));
         let pmax = Quantity::Millionths((red.pmax * 1e6).round() as u64);
-        text += &format!(", marks from {kmin} B to {pmax} at {kmax} B");
+        text += &format!(", marks from {} to {pmax} at {}", red.kmin, red.kmax);
     }
     text
 }
@@ -102,14 +97,10 @@ fn settings(port: &PortSettings) -> String {
 fn pauses(plan: &LinkPlan) -> String {
     let pauses = &plan.pauses;
     let drain = plan.built.request.slowest_drain();
-    let mut text = format!(
-        "up to {} on lh0 and {} on dc0 behind a drain of {}",
-        nanos(pauses.long.0),
-        nanos(pauses.local.0),
-        rate(drain.bits_per_second())
-    );
+    let mut text =
+        format!("up to {:#} on lh0 and {:#} on dc0 behind a drain of {drain:#}", pauses.long, pauses.local);
     for neighbour in pauses.neighbours.iter().filter(|it| it.verdict != WatchdogVerdict::Calm) {
-        text += &format!("; the watchdog of {} ({}) CAN TRIP", neighbour.name, nanos(neighbour.detection.0));
+        text += &format!("; the watchdog of {} ({:#}) CAN TRIP", neighbour.name, neighbour.detection);
     }
     text
 }
@@ -118,12 +109,8 @@ fn hosts(plan: &LinkPlan) -> String {
     let steps = &plan.hosts.part.steps;
     let step = |name: &str| steps.iter().find(|step| step.name == name).map(|step| step.result.number());
     let [window, timeout] = ["window", "ack_timeout"].map(|name| step(name).unwrap_or_default());
-    let rnic = rate(plan.hosts.rate.bits_per_second());
-    format!(
-        "an RNIC of {rnic} needs {} B in flight and an ACK timeout of {}",
-        thousands(window),
-        nanos(timeout)
-    )
+    let (window, timeout) = (bytes(window), nanos(timeout));
+    format!("an RNIC of {:#} needs {window} in flight and an ACK timeout of {timeout}", plan.hosts.rate)
 }
 
 #[cfg(test)]
@@ -145,7 +132,7 @@ mod tests {
             assert!(text.lines().nth(2).is_some_and(|line| line.starts_with("  holds")), "{text}");
         }
         assert!(
-            of(100, 80).contains("  holds       yes, if frames have 2,500 B and more"),
+            of(100, 80).contains("  holds       yes, if frames have 2.50 kB and more"),
             "{}",
             of(100, 80)
         );
@@ -155,8 +142,7 @@ mod tests {
     fn a_link_that_no_core_can_carry_does_not_hold_and_the_line_says_by_how_much() {
         let text = of(400, 1_000);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let said =
-            "holds NO - cores 400G bring 11,967,449 frames a second to the core of dc0, and to that of lh0";
-        assert!(words.contains(said) && words.contains("links of up to 167G hold"), "{text}");
+        let said = "holds NO - cores 400 Gb/s bring 11,967,449 frames a second to the core of dc0, and to that of lh0";
+        assert!(words.contains(said) && words.contains("links of up to 167 Gb/s hold"), "{text}");
     }
 }

@@ -64,7 +64,7 @@ fn shrinks(lab: &Lab) {
     wait_until("the others to be dropped", || oversize(&pair.gateway) == FRAMES);
     let health = pair.gateway.show_with(&["roce"]);
     let page = String::from_utf8_lossy(&health.stdout).into_owned();
-    assert!(page.contains("short_mtu") && page.contains("1,000 bytes"), "{page}");
+    assert!(page.contains("short_mtu") && page.contains("an MTU of 1000,"), "{page}");
     let events =
         pair.gateway.command(&["events", "--last", "9", "--kind", "device_mtu", "--json"]).output().unwrap();
     let events = String::from_utf8_lossy(&events.stdout).into_owned();

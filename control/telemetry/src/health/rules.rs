@@ -256,8 +256,7 @@ fn short_mtu(class: &Class<'_>) -> Option<String> {
     let mtu = class.port.now.short_mtu?;
     let device = &class.port.now.device.name;
     Some(format!(
-        "{device} sends packets of {} bytes at most, and the port promises longer ones: these are dropped as oversize.",
-        thousands(mtu)
+        "{device} has an MTU of {mtu}, and the port promises longer packets: these are dropped as oversize."
     ))
 }
 

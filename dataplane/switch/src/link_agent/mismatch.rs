@@ -60,7 +60,7 @@ impl Mismatch {
             }
             Self::MaxFrame => {
                 let length = |it: &Message| it.max_frame.unwrap_or_default();
-                format!("frames of {} bytes here, of {} bytes there", length(ours), length(theirs))
+                format!("max_frame = {} here, {} there", length(ours), length(theirs))
             }
             Self::Ets => {
                 let shares = |it: &Message| Shares(it.ets.unwrap_or_default());

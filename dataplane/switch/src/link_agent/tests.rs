@@ -241,11 +241,7 @@ fn each_difference_is_found_and_told_with_both_sides() {
         "pfc_capability",
         "PFC for priority 3 here, for 0 traffic classes at most there",
     );
-    told(
-        &Message { max_frame: Some(9_216), ..theirs() },
-        "max_frame",
-        "frames of 1522 bytes here, of 9216 bytes there",
-    );
+    told(&Message { max_frame: Some(9_216), ..theirs() }, "max_frame", "max_frame = 1522 here, 9216 there");
     let mut ets = ours().ets.unwrap();
     ets.bandwidths[3] = 50;
     told(

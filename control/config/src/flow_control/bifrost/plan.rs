@@ -9,7 +9,6 @@ use crate::plan::longest::{Longest, Sharing, Shown, group};
 use crate::plan::planned::{Planned, Unreached, message, pause};
 use crate::plan::step::Sheet;
 use crate::round_trip::peer_goes_on;
-use units::human::thousands;
 
 /// A scheme with slots.
 pub(crate) struct Slots {
@@ -57,7 +56,7 @@ impl Planned for Slots {
     fn longest_pause(&self, sheet: &mut Sheet, port: &PortSettings, _: Sharing) -> Shown {
         let Bifrost { slot, holdover, .. } = *slots(port);
         let leaked = overrun(slots(port), port);
-        sheet.term("T", slot).term("8 leaked", format!("8 x {}", thousands(leaked.0))).step(
+        sheet.term("T", slot).term("8 leaked", format!("8 x {leaked}")).step(
             "holdover",
             "{T} / 2[: how much longer than T a pause without a grant lasts]",
             holdover,
@@ -123,9 +122,9 @@ fn held_without_slots(port: &PortSettings) -> WireBytes {
 /// H, term by term.
 fn planned_buffer(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
     let (rate, terms) = (port.rate, slots.buffer_terms(port.rate, port.max_frame));
-    let (least, frame) = (terms.total(), WireBytes::of_frame(port.max_frame).0);
-    let third = rate.bytes_in(slots.slot);
-    let rest = slots.buffer.0 - least.0 - third;
+    let (least, frame) = (terms.total(), WireBytes::of_frame(port.max_frame));
+    let third = WireBytes(rate.bytes_in(slots.slot));
+    let rest = slots.buffer - least - third;
     let margin = match port.flow_control {
         FlowControl::Bifrost(_) => "on the wire; a third slot, as in Bifrost paper IV-C.2",
         _ => "on the wire; the third slot covers its longer round trip too",
@@ -134,10 +133,10 @@ fn planned_buffer(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
         .term("rate", rate)
         .term("RTT", slots.round_trip)
         .term("jitter", slots.virtual_incoming.jitter())
-        .term("2 Rs T", format!("2 x {}", thousands(terms.slots / 2)))
-        .term("k MTU", format!("{} x {}", slots.check_every, thousands(frame)))
-        .counts([("Rs lateness", terms.late)])
-        .term("Rs T, and Qref with LSCC", format!("{} + {}", thousands(third), thousands(rest)))
+        .term("2 Rs T", format!("2 x {}", WireBytes(terms.slots / 2)))
+        .term("k MTU", format!("{} x {frame}", slots.check_every))
+        .term("Rs lateness", WireBytes(terms.late))
+        .term("Rs T, and Qref with LSCC", format!("{third} + {rest}"))
         .step(
             "T",
             "the slot: with the least XOFF, unless stated",
@@ -164,12 +163,12 @@ fn planned_buffer(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
 /// The group beneath H, which acts only if Bifrost has failed.
 fn beneath(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
     let (rate, max_frame) = (port.rate, port.max_frame);
-    let ahead = rate.bytes_in(peer_goes_on(port).min(slots.slot));
-    let frame = WireBytes::of_frame(max_frame).0;
+    let ahead = WireBytes(rate.bytes_in(peer_goes_on(port).min(slots.slot)));
+    let frame = WireBytes::of_frame(max_frame);
     sheet
-        .counts([("RTT / T", slots.round_trip.0.div_ceil(slots.slot.0))])
-        .term("(MTU + Rs ahead)", format!("x ({} + {})", thousands(frame), thousands(ahead)))
-        .term("frames", format!("x {}", thousands(max_frame.0)))
+        .terms([("RTT / T", slots.round_trip.0.div_ceil(slots.slot.0))])
+        .term("(MTU + Rs ahead)", format!("x ({frame} + {ahead})"))
+        .term("frames", format!("x {max_frame:#}"))
         .step(
             "leaked",
             "({RTT / T} + 2) {(MTU + Rs ahead)}[, ahead at most T]",

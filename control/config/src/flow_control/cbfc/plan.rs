@@ -8,7 +8,6 @@ use wire::grants::credit;
 use crate::plan::longest::{Longest, Sharing, Shown, group};
 use crate::plan::planned::{Planned, Unreached, message};
 use crate::plan::step::Sheet;
-use units::human::thousands;
 
 pub(crate) struct Credits;
 
@@ -35,7 +34,7 @@ impl Planned for Credits {
 
     fn longest_pause(&self, sheet: &mut Sheet, port: &PortSettings, sharing: Sharing) -> Shown {
         let (frame, interval) = (WireBytes::of_frame(port.max_frame), credits(port).interval);
-        sheet.term("interval", interval).counts([("frame", frame.0)]);
+        sheet.term("interval", interval).term("frame", frame);
         Shown {
             longest: Longest { drains: sharing.bytes(frame), waits: interval },
             formula: format!("{{interval}} + {} / {{drain}}", sharing.formula(sheet, "{frame}")),
@@ -56,13 +55,12 @@ impl Planned for Credits {
         let credits = credits(port);
         let (rate, max_frame) = (port.rate, port.max_frame);
         let fills = credits.for_line_rate(rate, round_trip, max_frame);
-        let wire = WireBytes::of_frame(max_frame).0;
-        let [far, late] = [round_trip, credits.interval].map(|time| rate.bytes_in(time));
-        let twice = |frame| format!("2 x {}", thousands(frame));
+        let wire = WireBytes::of_frame(max_frame);
+        let [far, late] = [round_trip, credits.interval].map(|time| WireBytes(rate.bytes_in(time)));
         sheet
-            .term("rate x (RTT + interval) / 8", format!("{} + {}", thousands(far), thousands(late)))
-            .term("2 frames", twice(wire))
-            .term("2 credits", fills.0 - far - late - 2 * wire)
+            .term("rate x (RTT + interval) / 8", format!("{far} + {late}"))
+            .term("2 frames", format!("2 x {wire}"))
+            .term("2 credits", fills - far - late - wire - wire)
             .step("interval", "from one message with credits to the next", credits.interval, "docs/cbfc.md")
             .step(
                 "credits",
@@ -76,7 +74,7 @@ impl Planned for Credits {
                 Cells::of_any_mix(credits.buffer).bytes(),
                 "reached only if credits have failed",
             )
-            .term("2 frames", twice(max_frame.0))
+            .term("2 frames", format!("2 x {max_frame:#}"))
             .step("headroom", "{2 frames}", group(port).headroom, "what has credits has room already");
     }
 }

@@ -28,7 +28,7 @@ impl Planned for Relayed {
     /// A round trip, and once more.
     fn thresholds(&self, sheet: &mut Sheet, port: &PortSettings, _: Interval) {
         let level = group(port);
-        sheet.counts([("headroom", level.headroom.0)]).step(
+        sheet.term("headroom", level.headroom).step(
             "XOFF",
             "{headroom}[: what arrives in a round trip]",
             fixed(level.xoff),
