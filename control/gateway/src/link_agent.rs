@@ -19,9 +19,6 @@ const LOOK: Duration = Duration::from_millis(500);
 const SETTLE: Duration = Duration::from_secs(5);
 /// The least time between two changes of the PFC of a port.
 const APART: Duration = Duration::from_secs(30);
-/// How long a willing neighbour that is to follow a port may have other PFC until the port follows it: time for two
-/// announcements at the usual interval of 30 seconds (IEEE 802.1AB clause 9.2.5.7).
-const UNHEEDED: Duration = Duration::from_secs(60);
 /// The least time between two lines about the neighbours of a port, except for a mismatch that lasts.
 const QUIET: Duration = Duration::from_secs(10);
 
@@ -67,8 +64,6 @@ struct OfPort {
     told_off: PrioritySet,
     /// The PFC that a neighbour asks for now, and since when.
     request: Option<(Request, Instant)>,
-    /// Since when a willing neighbour that is to follow this port has had other PFC than the file.
-    unheeded: Option<Instant>,
     /// The last change of `enabled`.
     changed: Option<Instant>,
     /// The refusal that was counted last.
@@ -112,7 +107,7 @@ impl LinkAgents {
                 continue;
             }
             let Some(heard) = heard else { continue };
-            let request = it.judge(heard, port, configured, now);
+            let request = judge(heard, port, configured);
             if it.follow(request, now) {
                 let speaking = heard.neighbours.iter().find(|it| it.message.pfc.is_some());
                 it.negotiated_by = speaking.filter(|_| it.enabled.is_some()).map(name);
@@ -209,37 +204,6 @@ impl LinkAgents {
 }
 
 impl OfPort {
-    /// The PFC that the neighbours of `port` of `configured` ask for: `None` where no one speaks DCBX, or the neighbour
-    /// follows the port.
-    fn judge(
-        &mut self,
-        heard: &LinkAgentReport,
-        port: PortId,
-        configured: &Gateway,
-        now: Instant,
-    ) -> Request {
-        let settings = configured.program.port(port);
-        let mut speaking = heard.neighbours.iter().filter_map(|it| Some((it.source, it.message.pfc?)));
-        let (first, second) = (speaking.next(), speaking.next());
-        let is_unheeded = first.is_some_and(|(source, theirs)| {
-            theirs.willing && settings.mac < source && theirs.enabled != settings.lossless()
-        });
-        self.unheeded = is_unheeded.then(|| self.unheeded.unwrap_or(now));
-        let Some((source, theirs)) = first else { return Ok(None) };
-        if second.is_some() {
-            return Err(Refusal::SeveralNeighbours);
-        }
-        // Of two willing ends, the one with the lower address is followed (IEEE 802.1Q clause D.4.3). lldpad takes the
-        // addresses the other way round, and a neighbour may lack memory for what it is to take over: then this port
-        // follows, or the ends would differ for ever. If both have one address, neither follows, or they would
-        // exchange their configurations for ever.
-        let gives_way = self.unheeded.is_some_and(|since| now.duration_since(since) >= UNHEEDED);
-        if theirs.willing && settings.mac <= source && !gives_way {
-            return Ok(None);
-        }
-        refusal(theirs.enabled, port, configured).map_or(Ok(Some(theirs.enabled)), Err)
-    }
-
     /// Follows `request` once it has lasted. Returns whether the PFC changes.
     fn follow(&mut self, request: Request, now: Instant) -> bool {
         let since = match self.request {
@@ -296,6 +260,22 @@ impl OfPort {
         let before = self.told.replace((found, now)).unzip().0.unwrap_or_default();
         Some(before.without(found))
     }
+}
+
+/// The PFC that the neighbours of `port` of `configured` ask for: `None` where no one speaks DCBX, or the neighbour
+/// follows the port.
+fn judge(heard: &LinkAgentReport, port: PortId, configured: &Gateway) -> Request {
+    let mut speaking = heard.neighbours.iter().filter_map(|it| Some((it, it.message.pfc?)));
+    let Some((neighbour, theirs)) = speaking.next() else { return Ok(None) };
+    if speaking.next().is_some() {
+        return Err(Refusal::SeveralNeighbours);
+    }
+    // Of two willing ends, the one with the lower address is followed (IEEE 802.1Q clause D.4.3). If both have the same one,
+    // neither follows, or they would exchange their configurations for ever.
+    if theirs.willing && configured.program.port(port).mac <= neighbour.source {
+        return Ok(None);
+    }
+    refusal(theirs.enabled, port, configured).map_or(Ok(Some(theirs.enabled)), Err)
 }
 
 /// Why `port` cannot have PFC for the `enabled` priorities; `None` if it can.

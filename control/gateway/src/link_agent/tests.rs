@@ -185,25 +185,11 @@ fn of_two_willing_ends_the_one_with_the_lower_address_is_followed() {
     let willing = |bits| Pfc { willing: true, ..pfc(bits) };
     let mut looks = Looks::new("willing = [4]");
     assert_eq!(looks.look(&[("a", willing(0b1000))], 60), 0, "02:00:00:00:00:01 is the lower one");
-    assert_eq!(looks.look(&[("a", willing(0b1_1000))], 300), 0, "the neighbour has followed");
     let text = "[buffer]\nshared = \"8MiB\"\n[[port]]\nname = \"lh0\"\nrate = \"10G\"\nmac = \"02:00:00:00:ff:01\"\n\
                 distance = \"1km\"\nlossless = [{ priorities = [3, 4] }]\n[port.lldp]\nwilling = [4]\n\
                 [[port]]\nname = \"dc0\"\nrate = \"10G\"\n";
     looks.configured = config::parse(text, "gw.toml").unwrap();
     assert_eq!((looks.look(&[("a", willing(0b1000))], 60), looks.enabled()), (1, 0b1000));
-}
-
-#[test]
-fn a_willing_end_that_is_not_followed_for_a_minute_follows_until_the_neighbour_has_what_the_file_says() {
-    let willing = |bits| Pfc { willing: true, ..pfc(bits) };
-    let mut looks = Looks::new("willing = [4]");
-    assert_eq!((looks.look(&[("a", willing(0b1000))], 61), looks.enabled()), (0, 0b1_1000));
-    assert_eq!((looks.look(&[("a", willing(0b1000))], 300), looks.enabled()), (1, 0b1000));
-    assert_eq!((looks.look(&[("a", willing(0b1_1000))], 60), looks.enabled()), (1, 0b1_1000));
-    assert_eq!(looks.look(&[("a", willing(0b1000))], 60), 0, "the minute begins anew");
-    looks.look(&[("a", willing(0))], 60);
-    let reason = "port.lldp.willing does not list lossless priority 3";
-    assert_eq!((looks.report().refusal.as_deref(), looks.enabled()), (Some(reason), 0b1_1000));
 }
 
 #[test]
@@ -215,7 +201,7 @@ fn of_two_willing_ends_with_one_address_neither_follows_the_other() {
     looks.configured = config::parse(text, "gw.toml").unwrap();
     assert_eq!(looks.configured.program.port(LH).mac, THERE);
     let willing = Pfc { willing: true, ..pfc(0b1000) };
-    assert_eq!((looks.look(&[("a", willing)], 300), looks.enabled()), (0, 0b1_1000));
+    assert_eq!((looks.look(&[("a", willing)], 60), looks.enabled()), (0, 0b1_1000));
 }
 
 #[test]
