@@ -22,7 +22,7 @@ HEAD += ["recorded"]
 KIND, VERDICT, RECORDED = HEAD.index("kind"), HEAD.index("verdict"), HEAD.index("recorded")
 RESULTS = pathlib.Path(__file__).parents[2] / "docs/results.csv"
 WITHOUT_VERDICT = ("", "undecided", "not measured", "withdrawn")
-# What the end of a metric's name says of its unit.
+# Units by the end of a metric's name.
 UNITS = {"bps": "b/s", "bytes": "bytes", "ns": "ns"}
 
 
@@ -89,6 +89,11 @@ def record(rows, paths):
     for path in paths:
         experiment, summary = pathlib.Path(path).parent.name, json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
         seeds = {run["seed"] for run in summary["runs"]}
+        known = {claim["id"] for claim in summary["claims"]}
+        for (of, claim), row in rows.items():
+            if of == experiment and claim not in known and row["verdict"] != "withdrawn":
+                print(f"{of} {claim}: no longer a claim, and withdrawn")
+                row["verdict"] = "withdrawn"
         for claim in summary["claims"]:
             old = rows.setdefault((experiment, claim["id"]), {"verdict before": ""})
             # Chance has no part in some.
@@ -128,7 +133,7 @@ def print_counts(claims):
 
 
 def print_changes(claims, before):
-    """Which verdicts of docs/results.csv these claims do not have. One may have the other's verdict as a near one."""
+    """The verdicts that differ from those of docs/results.csv. One may have the other's verdict as a near one."""
     others = []
     decided = [row for row in claims if row[RECORDED] not in WITHOUT_VERDICT]
     for row in decided:

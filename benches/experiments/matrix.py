@@ -23,7 +23,7 @@ FLOWS, VICTIM_FLOWS = "fct.inter.count", "fct.victim.count"
 # With fewer flows, the 99th percentile is the maximum.
 LEAST_FLOWS = 100
 LEAST_FLOWS_OF_A_MEAN = 20
-# What a scheme is compared with: PFC with the buffer that others have, and without LSCC alone.
+# The control of each scheme: PFC with the buffer that others have, and the same without LSCC.
 CONTROLS = {
     "pfc-deep": ["pfc", "pfc-deep-dcqcn", "bifrost", "bifrost-dcqcn", "bifrost-lscc"],
     "bifrost-dcqcn": ["bifrost-lscc"],
@@ -85,10 +85,12 @@ def costs(scheme, workloads, runs):
 
 
 def paired(runs, controls, metric, flows, least):
-    """The change of a metric against the control's run of the same seed: its mean, the standard error, the share of the
-    seeds that agree on its direction. Nothing where a run has fewer flows than it takes."""
-    before = {run["seed"]: run["metrics"] for run in controls}
-    pairs = [(run["metrics"], before[run["seed"]]) for run in runs if run["seed"] in before]
+    """The change of a metric against the control's run of the same seed: its mean, the standard error, how many seeds agree
+    on its direction. Nothing where a run has fewer flows than it takes, left some, or has no partner."""
+    before, after = ({run["seed"]: run["metrics"] for run in of} for of in (controls, runs))
+    if before.keys() != after.keys() or any(run["ending"] != "finished" for run in (*runs, *controls)):
+        return "-"
+    pairs = [(after[seed], before[seed]) for seed in after]
     enough = lambda of: metric in of and of.get(flows, 0) >= least
     if len(pairs) < 2 or not all(enough(ours) and enough(control) for ours, control in pairs):
         return "-"
