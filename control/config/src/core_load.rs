@@ -6,7 +6,7 @@ use switch::program::PortSettings;
 use switch::receive_ring::RingRoom;
 use units::{BitRate, Bytes, Interval, WireBytes};
 
-use units::human::thousands;
+use units::human::{length, thousands};
 
 /// The assumed capacity of a core, in frames per second of any length. With everything on, 65,536 flows and frames of
 /// 128 bytes, a measured core carried 0.34 of 14.7 million (docs/performance.md, on the wire). Forwarding alone
@@ -145,7 +145,7 @@ impl fmt::Display for CoreLoad {
         write!(f, "{}: {}, {:#}: keeps up with frames of ", self.name(), self.ports.join(", "), self.rate)?;
         let (least, shortest) = (self.least_mean(), WireBytes::of_frame(Bytes(WireBytes::MINIMUM_FRAME)));
         match least > shortest {
-            true => write!(f, "{least} and more on the wire")?,
+            true => write!(f, "{} and more on the wire", length(least.0))?,
             false => f.write_str("any length")?,
         }
         write!(f, " (at {} frames a second)", thousands(FRAMES_PER_SECOND))?;
@@ -154,7 +154,7 @@ impl fmt::Display for CoreLoad {
             self.rings().filter(|(_, down_to)| least > shortest && down_to.is_none_or(|it| it > shortest));
         for (port, down_to) in rings {
             match down_to {
-                Some(length) => write!(f, "; below, {port} pauses down to {length}")?,
+                Some(shortest) => write!(f, "; below, {port} pauses down to {}", length(shortest.0))?,
                 None => write!(f, "; the receive ring of {port} is too short for how late it may be")?,
             }
         }

@@ -138,13 +138,13 @@ fn each_core_is_said_with_its_ports_and_the_frames_with_which_it_keeps_up() {
     assert_eq!(
         cores("dpdk.cores = [2, 3]", [""; 4]),
         [
-            format!("core 2: p0, p1, 200 Gb/s: keeps up with frames of 5.00 kB and more on the wire {at}"),
-            format!("core 3: p2, p3, 200 Gb/s: keeps up with frames of 5.00 kB and more on the wire {at}"),
+            format!("core 2: p0, p1, 200 Gb/s: keeps up with frames of 5,000 B and more on the wire {at}"),
+            format!("core 3: p2, p3, 200 Gb/s: keeps up with frames of 5,000 B and more on the wire {at}"),
         ],
         "pairs share a core"
     );
     let apart = cores("", [", core = 5", ", core = 6", ", core = 7", ", core = 8"]);
-    let alone = format!("core 5: p0, 100 Gb/s: keeps up with frames of 2.50 kB and more on the wire {at}");
+    let alone = format!("core 5: p0, 100 Gb/s: keeps up with frames of 2,500 B and more on the wire {at}");
     assert_eq!((apart.len(), &apart[0]), (4, &alone));
     assert_eq!(
         cores("", ["", ", core = 1", "", ""])
@@ -208,7 +208,7 @@ fn a_longer_ring_covers_a_pause_at_shorter_frames_and_one_that_lateness_fills_co
     assert!(short == 1_366 && long < short && longest < long, "{short} {long} {longest}");
     assert_eq!(down_to(1_024, "100us"), None, "1,000 frames while it is late twice");
     let line = |descriptors, late| ring_of(descriptors, late, "100G").to_string();
-    assert!(line(1_024, "10us").ends_with("; below, lh0 pauses down to 1.37 kB"));
+    assert!(line(1_024, "10us").ends_with("; below, lh0 pauses down to 1,366 B"));
     assert!(line(1_024, "100us").ends_with("; the receive ring of lh0 is too short for how late it may be"));
     let untold: Vec<_> = load_of("vdev = \"net_ring0\"", 32_768, "10us", "100G")
         .rings()

@@ -306,7 +306,7 @@ fn lscc_expects_the_hosts_of_the_scenario_as_senders() {
         warnings.iter().map(ToString::to_string).filter(|it| it.contains("equation (12)")).collect::<String>()
     };
     let nic = "rate_timer = \"300us\"";
-    let told = "below 133.3M, which DCQCN can follow in an interval with M = 5 senders of 40G, R_AI = 40M and T_i = 300us";
+    let told = "below 133.333333M, which DCQCN can follow in an interval with M = 5 senders of 40 Gb/s, R_AI = 40 Mb/s and T_i = 300 us";
     assert!(warned(nic, "").contains(told), "{}", warned(nic, ""));
     assert_eq!(warned("additive_increase = \"400M\"", ""), "");
     assert_eq!(warned(nic, ", senders.rate_timer = \"30us\""), "", "what is stated holds");

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use telemetry::commands::{self, Command, CommandError};
-use units::human::bytes;
+use units::Bytes;
 
 use crate::callers::{ANSWER, Caller, Door, Limits};
 use crate::event::{Event, snapshot};
@@ -61,7 +61,7 @@ enum Refusal {
     Late,
     #[error(
         "the answer has {}, and {} at most are sent; ask for one port, one worker or one key",
-        bytes(*.0 as u64), bytes(ANSWER_BYTES as u64)
+        Bytes(*.0 as u64), Bytes(ANSWER_BYTES as u64)
     )]
     TooLong(usize),
 }

@@ -41,7 +41,8 @@ pub fn start_dpdk(gateway: &Gateway, sum: &MemorySum) -> Result<Eal, RunError> {
     if let Some(available) = available_memory()
         && available < in_pages
     {
-        let reason = format!("the machine has only {available:#} of memory available");
+        let reason =
+            format!("the machine has only {available} of memory available, and {in_pages} are needed");
         return Err(RunError::Memory { sum: sum.to_string(), reason });
     }
     Ok(Eal::start(&options(gateway, Memory::Ordinary(in_pages)))?)

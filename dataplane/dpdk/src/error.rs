@@ -16,7 +16,7 @@ pub enum EalError {
     AlreadyStarted,
     /// The kernel has not set enough hugepages aside.
     #[error(
-        "DPDK needs {wanted:#} of hugepages, but only {free:#} are free: `sysctl -w vm.nr_hugepages={pages}` \
+        "DPDK needs {wanted} of hugepages, but only {free} are free: `sysctl -w vm.nr_hugepages={pages}` \
          reserves enough pages of {page_size}"
     )]
     TooFewHugepages {

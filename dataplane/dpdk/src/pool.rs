@@ -54,7 +54,7 @@ pub enum PoolError {
     #[error("a pool named {0} already exists")]
     Exists(String),
     /// The data room is out of range: an mbuf's length has 16 bits.
-    #[error("an mbuf holds 1 B to {max:#} of a frame, not {wanted:#}")]
+    #[error("an mbuf holds 1B to {max} of a frame, not {wanted}")]
     DataRoom {
         /// The requested size.
         wanted: Bytes,

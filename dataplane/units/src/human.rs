@@ -2,7 +2,8 @@
 //!
 //! 1. Times, bytes, rates and distances have three digits, a space and a unit: `7.96 ms`, `34.4 MB`, `100 Gb/s`.
 //! 2. Counts are exact and grouped by thousands: `4,348,922`.
-//! 3. A value that a file or an option takes, or that breaks a limit, is exact, and written as files have it: `7.95651ms`.
+//! 3. A value that a file or an option takes, or that breaks a limit, is exact, and written as files have it: `7.95651ms`;
+//!    a least or longest length of a frame as a count, `4,175 B`.
 //!    Quantities show themselves so, and by rule 1 with `{:#}`.
 
 /// A unit, and its size in the base unit.
@@ -65,6 +66,11 @@ pub fn duration(time_ns: u64) -> String {
     } else {
         nanos(time_ns)
     }
+}
+
+/// Formats the length of a frame where it is a bound, which no rounding may move: `4,175 B`.
+pub fn length(bytes: u64) -> String {
+    format!("{} B", thousands(bytes))
 }
 
 /// Formats a stated rate, without zeros behind the point: `2.5 Gb/s`, `100 Gb/s`.

@@ -55,7 +55,7 @@ fn behind(built: &Built, cores: &[CoreLoad]) -> Option<Lack> {
 /// More memory than there is, where that is stated.
 fn memory(built: &Built) -> Option<Lack> {
     let (needed, there) = (built.with_devices.memory()?.total(), built.request.memory?);
-    let why = || format!("{needed:#} are needed, and there are {there:#}");
+    let why = || format!("{needed} are needed, and there are {there}");
     (needed > there).then(|| Lack { of: "memory", why: why() })
 }
 

@@ -1,7 +1,6 @@
 //! The link that a plan is for.
 
 use switch::program::PortSettings;
-use units::human::rate;
 use units::{BitRate, Bytes, Distance, Interval, Priority, PrioritySet};
 
 use super::scheme::Scheme;
@@ -9,7 +8,7 @@ use crate::emulation::reach;
 use crate::headroom::default_tx_window;
 use crate::keys::port::{FARTHEST, MTU_OVERHEAD, PortDecl};
 use crate::link::Senders;
-use crate::lscc_sum::StepBounds;
+use crate::lscc_sum::{StepBounds, exact};
 use crate::problem::{ConfigError, Problem};
 
 /// The least and the largest MTU: those of the shortest frame, and of the largest.
@@ -169,7 +168,7 @@ pub enum PlanError {
     /// Equation (12) leaves no room.
     #[error(
         "LSCC has no step: by equation (12) dR is above {} and below {} for {}; possible with an additive increase of {least} or more, or without LSCC",
-        rate(bounds.above), rate(bounds.below), bounds.assumed()
+        exact(bounds.above), exact(bounds.below), bounds.assumed()
     )]
     NoStep {
         /// The bounds.

@@ -4,7 +4,7 @@ use config::cores::FRAMES_PER_SECOND;
 use config::plan::{LinkPlan, Neighbour, Part, Pauses, Quantity, Step, WatchdogVerdict};
 use core::fmt::Write;
 use telemetry::table::Table;
-use units::human::speed;
+use units::human::{length, speed};
 use units::{Interval, PrioritySet};
 
 use super::summary::{WIDTH, summary};
@@ -146,7 +146,7 @@ fn write_slots(out: &mut String, plan: &LinkPlan) {
     let mut table = Table::new(1, ["slot", "buffer of lh0", ""]);
     for row in &plan.slots {
         let mark = if Some(row.slot) == planned { "planned" } else { "" };
-        table.row([format!("{:#}", row.slot), format!("{:#}", row.buffer), mark.into()]);
+        table.row([row.slot.to_string(), format!("{:#}", row.buffer), mark.into()]);
     }
     table.write_to(out);
     out.push('\n');
@@ -206,7 +206,7 @@ fn write_cores(out: &mut String, plan: &LinkPlan) {
             out,
             "  {ports} at {:#}: frames of {} and more on the wire{verdict}",
             load.rate,
-            load.least_mean()
+            length(load.least_mean().0)
         );
     }
 }

@@ -3,7 +3,7 @@
 use config::cores::FRAMES_PER_SECOND;
 use config::plan::{LinkPlan, Quantity, WatchdogVerdict};
 use switch::program::{GroupSettings, PortSettings, Threshold};
-use units::human::{bytes, nanos, thousands};
+use units::human::{bytes, length, nanos, thousands};
 use units::{Bytes, Interval};
 
 /// The columns of a page.
@@ -58,7 +58,8 @@ fn holds(out: &mut String, plan: &LinkPlan) {
     let shortest = with_devices.cores().iter().map(|load| load.least_mean()).max().unwrap_or_default();
     let late = with_devices.lateness().map(|(_, _, most)| most).min().unwrap_or(Interval::ZERO);
     let text = format!(
-        "yes, if frames have {shortest} and more on the wire in the mean, and workers are late by up to {late:#}"
+        "yes, if frames have {} and more on the wire in the mean, and workers are late by up to {late:#}",
+        length(shortest.0)
     );
     line(out, "holds", &text);
 }
@@ -132,7 +133,7 @@ mod tests {
             assert!(text.lines().nth(2).is_some_and(|line| line.starts_with("  holds")), "{text}");
         }
         assert!(
-            of(100, 80).contains("  holds       yes, if frames have 2.50 kB and more"),
+            of(100, 80).contains("  holds       yes, if frames have 2,500 B and more"),
             "{}",
             of(100, 80)
         );
