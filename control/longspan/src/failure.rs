@@ -62,7 +62,7 @@ pub enum Failure {
     Figures {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error, with its line.
         source: csv::Error,
         /// Whether the simulation had started.
         running: bool,
