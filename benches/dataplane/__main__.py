@@ -1,4 +1,4 @@
-"""Forwarding rates and latency of Longspan, testpmd and OVS-DPDK, side by side. Prints tables in Markdown."""
+"""Forwarding rates and latency of Longspan, testpmd, OVS-DPDK and librte_sched side by side, as tables in Markdown."""
 
 import argparse
 import functools
@@ -16,9 +16,10 @@ from parts import AGAINST, PARTS, Plan
 from process import Failed
 from record import Enough, Record
 from testpmd import Testpmd
+from traffic_manager import BACKLOG_FRAMES, TrafficManager
 
-CONTENDERS = ("testpmd-io", "testpmd-5tswap", "ovs-dpdk", "ovs-dpdk-rule", "longspan-forwarding",
-              "longspan-everything")  # fmt: skip
+CONTENDERS = ("testpmd-io", "testpmd-5tswap", "ovs-dpdk", "ovs-dpdk-rule", "sched-1", "sched-64", "sched-4096",
+              "sched-64-backlog", "sched-4096-backlog", "longspan-forwarding", "longspan-everything")  # fmt: skip
 VARIANTS = ("forwarding", "everything")
 
 
@@ -37,7 +38,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=1.0, help="of each run")
     parser.add_argument("--repeats", type=int, default=3, help="of which the median is taken")
     parser.add_argument("--contenders", type=lambda text: tuple(text.split(",")), default=CONTENDERS,
-                        help=f"default: {','.join(CONTENDERS)}")  # fmt: skip
+                        help=f"default: {','.join(CONTENDERS)}; sched-N is librte_sched with N pipes")  # fmt: skip
     parser.add_argument("--cores", type=numbers, help="the first is for housekeeping, the last forward; default: all")  # fmt: skip
     parser.add_argument("--quick", action="store_true",
                         help="two sizes, 512 flows, one run each, of throughput where no part is named: shows that it works")  # fmt: skip
@@ -66,12 +67,17 @@ def arguments():
 
 
 def contenders(names, binaries):
-    program = os.path.join(binaries, "longspan")
+    program, manager = (os.path.join(binaries, name) for name in ("longspan", "traffic_manager"))
     makers = {
         "testpmd-io": lambda: Testpmd("io"),
         "testpmd-5tswap": lambda: Testpmd("5tswap"),
         "ovs-dpdk": lambda: OpenVSwitch(parses=False),
         "ovs-dpdk-rule": lambda: OpenVSwitch(parses=True),
+        "sched-1": lambda: TrafficManager(manager, 1),
+        "sched-64": lambda: TrafficManager(manager, 64),
+        "sched-4096": lambda: TrafficManager(manager, 4096),
+        "sched-64-backlog": lambda: TrafficManager(manager, 64, BACKLOG_FRAMES),
+        "sched-4096-backlog": lambda: TrafficManager(manager, 4096, BACKLOG_FRAMES),
         **{f"longspan-{variant}": functools.partial(Longspan, program, variant) for variant in VARIANTS},
     }
     return tuple(makers[name]() for name in names)

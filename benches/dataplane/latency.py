@@ -2,6 +2,7 @@
 the machine in the same turns."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import statistics
@@ -19,7 +20,9 @@ FIGURES = ("p50_ns", "p99_ns", "p999_ns")
 
 
 def latency(plan, row):
-    """One core, frames of one flow. Of two cores, the probe has the one for housekeeping."""
+    """One core, frames of one flow. Of two cores, the probe has the one for housekeeping. A contender that holds frames
+    back would add what it was told to."""
+    plan = dataclasses.replace(plan, contenders=tuple(each for each in plan.contenders if not each.holds_frames))
     workload = plan.workload(FRAME_BYTES, 1)
     with machine.huge_pages(plan.memory_bytes([workload]) + PROBE_MEMORY_BYTES) as huge:
         setting = plan.setting(1, huge)

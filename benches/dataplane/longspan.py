@@ -34,6 +34,7 @@ class Longspan:
 
     origin = "cargo build --release"
     transmit_queues = 1
+    holds_frames = False
 
     def __init__(self, program, variant, suffix=""):
         self.name = f"longspan-{variant}{suffix}"

@@ -37,6 +37,7 @@ class OpenVSwitch:
     origin = "package openvswitch-switch-dpdk"
     # Its main thread has one too.
     transmit_queues = 2
+    holds_frames = False
     EMC_FLOWS = 4096
 
     def __init__(self, parses):

@@ -178,6 +178,12 @@ def notes(rows):
         for name, found in row["contenders"].items()
         if "refused" in found
     }
+    dropped = [
+        f"{name} at {row['flows']} flows of {row['frame_bytes']} bytes dropped {total:,} frames: not in its rate."
+        for row in rows
+        for name, found in row["contenders"].items()
+        if (total := sum(run.get("dropped", 0) for run in found.get("runs", ())))
+    ]
     star = (f"\\* A worker had its core for less than {UNDISTURBED:.0%} of the time, so the rate is too low. "
             "Ratios and nanoseconds are of its processor time.")  # fmt: skip
-    return [*([star] if disturbed else []), *sorted(reasons)]
+    return [*([star] if disturbed else []), *sorted(reasons), *dropped]

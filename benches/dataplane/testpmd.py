@@ -20,6 +20,7 @@ class Testpmd:
     programs = (PROGRAM,)
     origin = "package dpdk-dev"
     transmit_queues = 1
+    holds_frames = False
 
     def __init__(self, mode):
         self.name = f"testpmd-{mode}"
