@@ -90,6 +90,11 @@ impl LinkClock {
         start
     }
 
+    /// Makes the link free from `at` on, whatever it carried before.
+    pub fn set_free_at(&mut self, at: Nanos) {
+        (self.free_at, self.early) = (at, 0);
+    }
+
     /// Changes the rate, starting with the next frame. The frame on the wire keeps its end, rounded up.
     pub fn set_rate(&mut self, rate: BitRate) {
         self.early = 0;

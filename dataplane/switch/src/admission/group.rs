@@ -23,6 +23,15 @@ pub(crate) enum Part {
     Headroom,
 }
 
+/// What other lanes hold of a priority group, as they last showed it; nothing on a switch of one shard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Others {
+    /// Bytes below the threshold.
+    pub shared: u64,
+    /// Bytes of the headroom.
+    pub headroom: u64,
+}
+
 /// The account of one priority group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Group {
@@ -30,6 +39,7 @@ pub(crate) struct Group {
     reserved: u64,
     shared: u64,
     headroom: u64,
+    others: Others,
     /// Bytes that it may yet take of the shared pool beyond its threshold, since a worker came late.
     late: u64,
     /// The ledger's `released` total that the account reflects.
@@ -60,15 +70,35 @@ impl Group {
         &self.settings
     }
 
-    /// Whether it holds nothing of the pools.
-    pub fn is_within_reserved(&self) -> bool {
-        self.shared + self.headroom == 0
+    /// Notes what other lanes hold of it.
+    #[inline]
+    pub fn note_others(&mut self, others: Others) {
+        self.others = others;
+        self.watermark.note(self.reserved + self.shared + others.shared);
+        self.headroom_watermark.note(self.headroom + others.headroom);
     }
 
-    /// Bytes that it holds of the shared pool.
+    /// Whether no lane holds anything of the pools for it.
+    pub fn is_within_reserved(&self) -> bool {
+        self.joint() + self.joint_headroom().0 == 0
+    }
+
+    /// Bytes of the shared pool that all lanes hold for it.
     #[inline]
-    pub fn shared(&self) -> u64 {
-        self.shared
+    pub fn joint(&self) -> u64 {
+        self.shared + self.others.shared
+    }
+
+    /// All bytes that all lanes hold for it.
+    #[inline]
+    pub fn joint_occupancy(&self) -> Bytes {
+        Bytes(self.reserved + self.joint()) + self.joint_headroom()
+    }
+
+    /// Bytes of the headroom pool that all lanes hold for it.
+    #[inline]
+    pub fn joint_headroom(&self) -> Bytes {
+        Bytes(self.headroom + self.others.headroom)
     }
 
     #[inline]
@@ -92,8 +122,8 @@ impl Group {
             GroupSettings::Lossless(settings) => {
                 let reserved = settings.reserved.0.saturating_sub(self.reserved);
                 let below_threshold = match settings.xoff {
-                    Threshold::Static(_) => Self::shared_limit(&settings, free).saturating_sub(self.shared),
-                    Threshold::Dynamic(alpha) => alpha.room(free, self.shared),
+                    Threshold::Static(_) => Self::shared_limit(&settings, free).saturating_sub(self.joint()),
+                    Threshold::Dynamic(alpha) => alpha.room(free, self.joint()),
                 };
                 reserved + below_threshold.min(free).saturating_sub(1)
             }
@@ -114,9 +144,9 @@ impl Group {
                 };
                 let below_threshold = match settings.xoff {
                     Threshold::Static(_) => {
-                        shared < Self::shared_limit(&settings, free).saturating_sub(self.shared)
+                        shared < Self::shared_limit(&settings, free).saturating_sub(self.joint())
                     }
-                    Threshold::Dynamic(alpha) => alpha.has_more_room(free, self.shared, shared),
+                    Threshold::Dynamic(alpha) => alpha.has_more_room(free, self.joint(), shared),
                 };
                 below_threshold && shared < free
             }
@@ -215,7 +245,7 @@ impl Group {
     #[inline]
     fn shared_room(&self, settings: &LosslessGroup, pools: &Pools) -> u64 {
         let free = pools.shared.free();
-        Self::shared_limit(settings, free).saturating_sub(self.shared).min(free)
+        Self::shared_limit(settings, free).saturating_sub(self.joint()).min(free)
     }
 
     /// Bytes of the shared pool that it may hold while `free` bytes of it are free.

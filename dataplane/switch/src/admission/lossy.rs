@@ -12,16 +12,23 @@ pub(crate) struct LossyAccount {
     settings: LossyQueue,
     reserved: u64,
     shared: u64,
+    /// Bytes that wait in the queue on other lanes; none on a switch of one shard.
+    others: u64,
 }
 
 impl LossyAccount {
     pub fn new(settings: LossyQueue) -> Self {
-        Self { settings, reserved: 0, shared: 0 }
+        Self { settings, reserved: 0, shared: 0, others: 0 }
     }
 
     /// Applies new settings; charges stay.
     pub fn configure(&mut self, settings: LossyQueue) {
         self.settings = settings;
+    }
+
+    /// Notes what waits in the queue on other lanes.
+    pub fn note_others(&mut self, waiting: Bytes) {
+        self.others = waiting.0;
     }
 
     /// Charges a frame that costs `cells`, or returns the reason for its drop.
@@ -39,7 +46,7 @@ impl LossyAccount {
             if shared > free {
                 return Err(DropReason::EgressPoolFull);
             }
-            if self.shared + shared > limit {
+            if self.joint() + shared > limit {
                 return Err(DropReason::QueueThreshold);
             }
         }
@@ -56,11 +63,16 @@ impl LossyAccount {
         let free = pools.egress_lossy.free();
         let shared = match self.settings.threshold {
             Threshold::Static(limit) => {
-                limit.0.saturating_sub(self.settings.reserved.0).saturating_sub(self.shared).min(free)
+                limit.0.saturating_sub(self.settings.reserved.0).saturating_sub(self.joint()).min(free)
             }
-            Threshold::Dynamic(alpha) => alpha.room(free, self.shared).saturating_sub(1).min(free),
+            Threshold::Dynamic(alpha) => alpha.room(free, self.joint()).saturating_sub(1).min(free),
         };
         Cells::within(reserved + shared)
+    }
+
+    #[inline]
+    fn joint(&self) -> u64 {
+        self.shared + self.others
     }
 
     /// Whether `cells` are within [`LossyAccount::room`].
@@ -72,9 +84,9 @@ impl LossyAccount {
         let free = pools.egress_lossy.free();
         let below_threshold = match self.settings.threshold {
             Threshold::Static(limit) => {
-                shared <= limit.0.saturating_sub(self.settings.reserved.0).saturating_sub(self.shared)
+                shared <= limit.0.saturating_sub(self.settings.reserved.0).saturating_sub(self.joint())
             }
-            Threshold::Dynamic(alpha) => alpha.has_more_room(free, self.shared, shared),
+            Threshold::Dynamic(alpha) => alpha.has_more_room(free, self.joint(), shared),
         };
         below_threshold && shared <= free
     }

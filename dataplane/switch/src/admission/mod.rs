@@ -3,12 +3,13 @@
 //!
 //! Several shards share the pools. Each publishes its own use, and the others read it once per burst, so their view
 //! may lack the frames that each other shard admitted during one burst. This is the one place where occupancy can
-//! be underestimated: leave `(shards - 1) x burst x longest frame` of memory beyond the pools.
+//! be underestimated: leave `(shards - 1) x burst x longest frame` of memory beyond the pools. Lanes share the groups, too, and
+//! see each other as late as [`crate::lanes::unseen`] says.
 
 mod group;
 mod lossy;
 mod pools;
 
-pub(crate) use group::{Group, Part};
+pub(crate) use group::{Group, Others, Part};
 pub(crate) use lossy::LossyAccount;
 pub(crate) use pools::{Pool, Pools};

@@ -19,8 +19,11 @@ pub(crate) struct Gate {
     queues: Vec<Option<Shaper>>,
     /// Queues with their own shaper.
     shaped: QueueSet,
-    /// Whether `port` or `shaped` has a shaper; cached, because each lone frame needs it.
+    /// Whether `port` or `shaped` has a shaper, or time of the link has to be claimed; cached, because each lone frame needs
+    /// it.
     shapes: bool,
+    /// Whether other lanes send through the link, whose time is claimed.
+    is_joint: bool,
     pub pauses: ReceivedPauses,
     /// The grants that limit the port, where its flow control knows any.
     pub upstream: Option<Box<Upstream>>,
@@ -35,6 +38,7 @@ impl Gate {
             queues: (0..settings.queues.len()).map(|index| shaper(settings, index)).collect(),
             shaped: shaped(settings),
             shapes: shapes(settings),
+            is_joint: false,
             pauses: ReceivedPauses::new(settings),
             upstream: Upstream::new(settings),
         }
@@ -55,7 +59,7 @@ impl Gate {
             }
         }
         self.shaped = shaped(new);
-        self.shapes = shapes(new);
+        self.shapes = self.is_joint || shapes(new);
         self.pauses.configure(now, &new.pfc, new.rate);
         if !self.upstream.as_mut().is_some_and(|upstream| upstream.configure(new)) {
             self.upstream = Upstream::new(new);
@@ -99,7 +103,7 @@ impl Gate {
         self.link.free_at() - self.tx_window
     }
 
-    /// Whether only the link delays the next frame: nothing is paused or shaped, and no grants are counted.
+    /// Whether only the link delays the next frame: nothing is paused, shaped or claimed, and no grants are counted.
     #[inline]
     pub fn is_link_alone(&self) -> bool {
         self.pauses.stopped().is_empty() && !self.shapes && self.upstream.is_none()
@@ -119,6 +123,18 @@ impl Gate {
             limits: (is_shaped || upstream.is_some())
                 .then_some(Limits { shapers: [&mut self.port, &mut self.queues[queue.index()]], upstream }),
         }
+    }
+
+    /// Shares the link with other lanes from now on.
+    pub fn share(&mut self) {
+        (self.is_joint, self.shapes) = (true, true);
+    }
+
+    /// Takes a part of the time of the link: the next frame starts after `lead`, and the last one within `window` of `now`. With
+    /// a lead that is longer than the window, none may.
+    pub fn take_claim(&mut self, now: Nanos, lead: Interval, window: Interval) {
+        self.link.set_free_at(now + lead);
+        self.tx_window = window;
     }
 
     /// Limits the rate of a slow `queue` until `until`, or longer if it already does.

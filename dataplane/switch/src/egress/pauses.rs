@@ -79,15 +79,22 @@ impl ReceivedPauses {
 
     /// Pauses `priority` for `time`: a PFC frame that it obeys, or an 802.3x PAUSE that is honoured.
     pub fn stop(&mut self, now: Nanos, priority: Priority, time: PauseQuanta) {
-        let (received, queues) = (&mut self.received[priority.index()], self.queues[priority.index()]);
-        self.meters[priority.index()].pause(now, time.interval_at(self.rate));
-        if time == PauseQuanta::ZERO {
-            received.xon += 1;
-            self.paused = self.paused.difference(queues);
-        } else {
-            received.xoff += 1;
-            self.paused = self.paused.union(queues).difference(self.ignoring);
+        let received = &mut self.received[priority.index()];
+        match time {
+            PauseQuanta::ZERO => received.xon += 1,
+            _ => received.xoff += 1,
         }
+        self.hear(now, priority, time.interval_at(self.rate));
+    }
+
+    /// Pauses `priority` for `time`, or ends that with zero, for a frame that is counted elsewhere.
+    pub fn hear(&mut self, now: Nanos, priority: Priority, time: Interval) {
+        let queues = self.queues[priority.index()];
+        self.meters[priority.index()].pause(now, time);
+        self.paused = match time {
+            Interval::ZERO => self.paused.difference(queues),
+            _ => self.paused.union(queues).difference(self.ignoring),
+        };
     }
 
     /// Lets exactly the queues in `ignoring` send in spite of a pause from now on.

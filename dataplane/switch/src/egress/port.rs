@@ -170,6 +170,16 @@ impl EgressPort {
         all.filter(|queue| self.queue(*queue).bytes >= bytes.0).collect()
     }
 
+    /// Notes what waits in its queues on other lanes, by priority.
+    pub fn note_waiting_of_others(&mut self, waiting: &[Bytes; Priority::COUNT]) {
+        self.queues.iter_mut().zip(waiting).for_each(|(queue, waiting)| queue.note_others(*waiting));
+    }
+
+    /// Bytes that the frames in its queues take on the wire, short ones not counted as padded.
+    pub fn backlog_on_the_wire(&self) -> WireBytes {
+        self.backlog.iter().map(|queue| self.queue(queue).waiting()).sum::<Volume>().on_the_wire()
+    }
+
     /// Whether frames wait in `queue`.
     #[inline]
     pub fn has_waiting(&self, queue: QueueId) -> bool {
@@ -200,7 +210,7 @@ impl EgressPort {
         if let Some(red) = &queue.red
             && red.at == MarkAt::Enqueue
             && queued.ip_offset != 0
-            && red.marks(Bytes(queue.bytes), rng)
+            && red.marks(Bytes(queue.joint_bytes()), rng)
         {
             queue.counters.count(mark(&mut queued));
         }
@@ -365,7 +375,9 @@ impl EgressPort {
         let queue = &mut self.queues[turn.queue.index()];
         let red = queue.red.as_ref().filter(|red| red.at == MarkAt::Dequeue);
         let mut opening = self.gate.opening(now, turn.queue);
-        let (mut left, mut waiting) = (turn.allowance, queue.bytes);
+        // Marks follow what waits on all lanes.
+        let others = queue.joint_bytes() - queue.bytes;
+        let (mut left, mut waiting) = (turn.allowance, queue.joint_bytes());
         let (mut sent, mut run) = (Sent::default(), Run { waiting, ..Run::default() });
         store.pop_while(&mut queue.fifo, |slot| {
             let Some(front) = slot else { return false };
@@ -395,7 +407,7 @@ impl EgressPort {
             true
         });
         credit(run.charge, sent.add(&run, waiting));
-        queue.bytes = waiting;
+        queue.bytes = waiting - others;
         opening.close();
         self.end_turn(now, turn, sent, WireBytes(turn.allowance - left), pools);
         sent.volume.frames > 0

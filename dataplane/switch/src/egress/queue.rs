@@ -63,6 +63,8 @@ pub(crate) struct Slow {
 pub(crate) struct Queue {
     pub fifo: Fifo,
     pub bytes: u64,
+    /// Bytes that wait in the queue on other lanes, as they last showed them.
+    others: u64,
     pub lossy: LossyAccount,
     pub red: Option<Red>,
     /// The thresholds of `red`, where they move.
@@ -84,6 +86,7 @@ impl Queue {
             adaptive: adaptive(settings, rate),
             fifo: Fifo::default(),
             bytes: 0,
+            others: 0,
             lossy: LossyAccount::new(settings.lossy),
             red: settings.red.as_ref().map(Red::new),
             last_sent: Nanos::ZERO,
@@ -93,6 +96,19 @@ impl Queue {
             slow: None,
             dropped: PerReason::default(),
         }
+    }
+
+    /// Notes the bytes that wait in it on other lanes.
+    pub fn note_others(&mut self, waiting: Bytes) {
+        self.others = waiting.0;
+        self.lossy.note_others(waiting);
+        self.watermark.note(self.joint_bytes());
+    }
+
+    /// The bytes that wait in it on all lanes.
+    #[inline]
+    pub fn joint_bytes(&self) -> u64 {
+        self.bytes + self.others
     }
 
     /// Restarts the cleared watermark at the present length.

@@ -48,7 +48,7 @@ units::named! {
 }
 
 impl PauseCause {
-    const fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         self as usize
     }
 }
@@ -100,6 +100,8 @@ pub(crate) struct PauseSender {
     /// The priorities for which the next frame announces `timed`.
     timed_for: PrioritySet,
     timed: [TimedPause; Priority::COUNT],
+    /// Whether another lane sends its frames.
+    is_silent: bool,
     meters: [[PauseMeter; PauseCause::ALL.len()]; Priority::COUNT],
     sent: [PausesSent; Priority::COUNT],
 }
@@ -119,9 +121,15 @@ impl PauseSender {
             refresh_at: [Nanos::NEVER; Priority::COUNT],
             timed_for: PrioritySet::EMPTY,
             timed: Default::default(),
+            is_silent: false,
             meters: Default::default(),
             sent: Default::default(),
         }
+    }
+
+    /// Leaves its frames to another lane: none is ever due.
+    pub fn silence(&mut self) {
+        self.is_silent = true;
     }
 
     /// Applies new settings, from the next frame on.
@@ -189,7 +197,7 @@ impl PauseSender {
             let refreshes = self.announced.iter().map(|priority| self.refresh_at[priority.index()]);
             return refreshes.min().unwrap_or(Nanos::NEVER);
         }
-        Nanos::ZERO
+        if self.is_silent { Nanos::NEVER } else { Nanos::ZERO }
     }
 
     /// Takes the frame that is due at `now` and will be on the wire from `start`. Before the deadline it concerns

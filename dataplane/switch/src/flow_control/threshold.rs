@@ -33,7 +33,7 @@ pub fn above(group: &Group, pools: &Pools) -> Option<PauseCause> {
 fn full(group: &Group, pools: &Pools, overflowed: bool) -> Option<PauseCause> {
     let settings = group.settings().lossless()?;
     let free = pools.shared.free();
-    if group.shared() >= Group::shared_limit(settings, free) {
+    if group.joint() >= Group::shared_limit(settings, free) {
         Some(PauseCause::Threshold)
     } else if overflowed || free == 0 {
         Some(PauseCause::PoolFull)
@@ -47,7 +47,7 @@ fn full(group: &Group, pools: &Pools, overflowed: bool) -> Option<PauseCause> {
 #[inline]
 pub fn is_low(group: &Group, pools: &Pools) -> bool {
     let GroupSettings::Lossless(settings) = group.settings() else { return true };
-    let (occupancy, headroom_is_free) = (group.occupancy(), group.headroom() == Bytes::ZERO);
+    let (occupancy, headroom_is_free) = (group.joint_occupancy(), group.joint_headroom() == Bytes::ZERO);
     let low = occupancy == Bytes::ZERO || (headroom_is_free && occupancy.0 < resume_below(settings, pools));
     low && !pools.memory_low
 }
@@ -144,7 +144,7 @@ mod tests {
         pools.shared.take(18_000_000 - 512);
         assert_eq!(admit(&mut group, &mut pools, Cells::within(1_248 + 496)), None);
         assert_eq!(admit(&mut group, &mut pools, Cells(7)), Some(PauseCause::PoolFull));
-        assert_eq!((group.shared(), group.headroom()), (512, Bytes(96)));
+        assert_eq!((group.joint(), group.headroom()), (512, Bytes(96)));
     }
 
     #[test]

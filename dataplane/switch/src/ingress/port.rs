@@ -1,7 +1,7 @@
 //! One port's ingress.
 
 use super::HiddenCounters;
-use crate::admission::{Group, Pools};
+use crate::admission::{Group, Others, Pools};
 use crate::allowance::Allowance;
 use crate::congestion::RateAdvertiser;
 use crate::flow_control::{Directive, Look, PauseCause, PauseSender, Scheme, threshold};
@@ -61,6 +61,8 @@ pub(crate) struct IngressPort {
     ring_is_deep: bool,
     /// Priorities paused for that alone: their groups fill as if they were not paused.
     for_ring: PrioritySet,
+    /// Priorities that stay paused for other lanes.
+    kept: PrioritySet,
     /// Whether a frame was dropped since the drops were last looked at.
     pub has_dropped: bool,
 }
@@ -94,6 +96,7 @@ impl IngressPort {
             holding,
             ring_is_deep: false,
             for_ring: PrioritySet::EMPTY,
+            kept: PrioritySet::EMPTY,
             has_dropped: false,
         }
     }
@@ -295,6 +298,40 @@ impl IngressPort {
         }
     }
 
+    /// Takes what other lanes hold of its groups, and the causes for which they keep priorities paused. Pauses where the sum is
+    /// above a threshold; [`IngressPort::resume_where_low`] resumes.
+    pub fn note_others(
+        &mut self,
+        pools: &Pools,
+        others: impl Fn(Priority) -> Others,
+        kept: [Option<PauseCause>; Priority::COUNT],
+    ) {
+        self.kept = PrioritySet::EMPTY;
+        for priority in self.lossless.iter() {
+            let (group, kept) = (&mut self.groups[priority.index()], kept[priority.index()]);
+            group.note_others(others(priority));
+            if kept.is_some() {
+                self.kept = self.kept.with(priority);
+            }
+            let cause = kept.or_else(|| threshold::above(group, pools));
+            self.pause(priority, cause);
+        }
+    }
+
+    /// The priorities that cannot go on for what this lane knows, with the cause.
+    pub fn wants(&self, pools: &Pools) -> [Option<PauseCause>; Priority::COUNT] {
+        let mut wants = [None; Priority::COUNT];
+        for priority in self.pauses.paused().iter() {
+            let is_low = threshold::is_low(&self.groups[priority.index()], pools);
+            wants[priority.index()] = match (self.ring_is_deep, is_low) {
+                (true, _) => Some(PauseCause::ReceiveRing),
+                (false, true) => None,
+                (false, false) => self.pauses.cause(priority),
+            };
+        }
+        wants
+    }
+
     /// Credits its groups with the frames that have left the switch.
     #[inline]
     pub fn settle(&mut self, ledger: &Ledger, pools: &mut Pools) {
@@ -317,7 +354,7 @@ impl IngressPort {
     /// whether any group is still paused.
     #[inline]
     pub fn resume_where_low(&mut self, pools: &Pools) -> bool {
-        for priority in self.pauses.paused().iter() {
+        for priority in self.pauses.paused().difference(self.kept).iter() {
             if self.for_ring.contains(priority) || threshold::is_low(&self.groups[priority.index()], pools) {
                 // A deep ring holds more of what arrived while a worker was away.
                 if !self.ring_is_deep {

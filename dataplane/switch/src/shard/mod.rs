@@ -16,6 +16,7 @@ pub use inspect::{GroupReport, PauseState, PoolLevel, PoolReport, PortInspection
 
 use crate::forwarding::{Bridge, Forwarding};
 use crate::frame::{Frame, Links, Transmitter};
+use crate::lanes::Board;
 use crate::ledger::{Ledger, ShardId};
 use crate::program::{NotLive, Program};
 use fabric::Fabric;
@@ -63,6 +64,28 @@ impl<F: Frame> Shard<F> {
         Self { bridge: bridge_of(&program), fabric: Fabric::new(id, &program, ledger, owners), program }
     }
 
+    /// Lane `number` of a switch whose lanes share `board`. All of them run a program of [`Program::for_lanes`], have every port,
+    /// and are driven alike: [`Shard::look`], bursts, [`Shard::egress`] of each port that is due, [`Shard::publish`].
+    ///
+    /// # Panics
+    /// If `board` does not match the program or has no such lane: a mistake of the caller.
+    pub fn lane(number: usize, program: Arc<Program>, board: Arc<Board>) -> Self {
+        assert!(number < board.lanes() && program.settings().ports.len() == board.ports());
+        let mut shard = Self::single(program);
+        shard.fabric.join(number, board, &shard.program);
+        shard
+    }
+
+    /// Looks at what the other lanes show, at the start of a turn. A shard that is no lane has nothing to look at.
+    pub fn look(&mut self, now: Nanos) {
+        self.fabric.look(now);
+    }
+
+    /// Shows the other lanes what this one holds, at the end of a turn.
+    pub fn publish(&mut self) {
+        self.fabric.show();
+    }
+
     /// All of its state but the program, for a checkpoint.
     pub fn state(&self) -> impl Serialize
     where
@@ -94,6 +117,11 @@ impl<F: Frame> Shard<F> {
     /// The ledger of the switch.
     pub fn ledger(&self) -> &Ledger {
         &self.fabric.ledger
+    }
+
+    /// The ledger, for a reader on another core.
+    pub fn shared_ledger(&self) -> Arc<Ledger> {
+        self.fabric.ledger.clone()
     }
 
     /// The largest number of ports that one other shard owns; zero if there is no other.

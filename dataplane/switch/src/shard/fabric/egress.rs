@@ -12,6 +12,21 @@ use wire::{ethernet, pfc};
 
 impl<F: Frame> Fabric<F> {
     pub fn egress(&mut self, now: Nanos, port: PortId, program: &Program, out: &mut impl Transmitter<F>) {
+        if self.lane.is_some() {
+            self.egress_of_lane(now, port, program, out);
+        } else {
+            self.egress_now(now, port, program, out);
+        }
+    }
+
+    /// Sends what is due through `port`, as far as the link is free.
+    pub(super) fn egress_now(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        program: &Program,
+        out: &mut impl Transmitter<F>,
+    ) {
         self.changed.insert(port);
         let is_equipped = self.equipped.contains(port);
         if is_equipped {

@@ -28,7 +28,7 @@ impl<F: Frame> Fabric<F> {
         links: &mut impl Links<F>,
         forward: impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) {
-        self.read_other_shards();
+        self.look_before_burst(now, port);
         let entrance = self.entrance(now, port, program);
         if self.ingress[port.index()].drops_lossy() {
             self.drop_lossy(&entrance, burst);

@@ -4,6 +4,7 @@ mod arrival;
 mod egress;
 mod handoff;
 mod ingress;
+mod lane;
 mod lscc;
 mod outbox;
 mod overload;
@@ -26,6 +27,7 @@ use crate::congestion::senders::Senders;
 use crate::egress::{EgressPort, WatchdogEvent};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
+use crate::lanes::Lane;
 use crate::ledger::{Ledger, ShardId};
 use crate::program::{PortSettings, Program};
 use crate::queue::Store;
@@ -78,6 +80,11 @@ pub(super) struct Fabric<F> {
     equipped: PortSet,
     /// Handoffs to each shard.
     outboxes: Vec<Outbox<F>>,
+    /// Its end of the board, if it is one of several lanes. No checkpoint has lanes.
+    #[serde(skip)]
+    lane: Option<Box<Lane>>,
+    /// Whether it has to look at other shards or lanes.
+    has_others: bool,
 }
 
 impl<F: Frame> Fabric<F> {
@@ -104,7 +111,9 @@ impl<F: Frame> Fabric<F> {
             notifying: PortSet::EMPTY,
             steered: PortSet::EMPTY,
             equipped: PortSet::EMPTY,
+            has_others: ledger.shards() > 1,
             outboxes: (0..ledger.shards()).map(|_| Outbox::new()).collect(),
+            lane: None,
             ledger,
             owners,
         };
@@ -136,7 +145,12 @@ impl<F: Frame> Fabric<F> {
     #[inline]
     fn pauses_due_at(&self, port: PortId) -> Nanos {
         let due = self.ingress[port.index()].pauses.deadline();
-        if due == Nanos::NEVER { due } else { due.max(self.egress[port.index()].gate.link_opens_at()) }
+        match &self.lane {
+            _ if due == Nanos::NEVER => due,
+            // Other lanes could claim the link again and again.
+            Some(_) => due,
+            None => due.max(self.egress[port.index()].gate.link_opens_at()),
+        }
     }
 
     #[inline]
@@ -248,21 +262,27 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    fn has_other_shards(&self) -> bool {
-        self.outboxes.len() > 1
-    }
-
-    /// Publishes this shard's use of the pools to the others.
+    /// Publishes this shard's use of the pools to the others. A lane does so once a turn.
     #[inline(always)]
     fn publish(&self) {
-        if self.has_other_shards() {
+        if self.has_others && self.lane.is_none() {
             self.ledger.publish_pool_use(self.id, self.pools.held());
+        }
+    }
+
+    /// Looks at the other shards or lanes before a burst of `port`.
+    #[inline]
+    fn look_before_burst(&mut self, now: Nanos, port: PortId) {
+        if self.has_others {
+            self.read_other_shards();
+            self.look_at_pools();
+            self.look_at(now, port);
         }
     }
 
     #[inline]
     fn read_other_shards(&mut self) {
-        if self.has_other_shards() {
+        if self.has_others && self.lane.is_none() {
             self.pools.note_others(self.ledger.pool_use_of_others(self.id));
         }
     }

@@ -14,13 +14,16 @@ const DROPS_PER_CALL: u32 = 1_024;
 impl<F: Frame> Fabric<F> {
     /// Takes a pause of `time` that `priority` of `port` obeys.
     pub(super) fn pause(&mut self, now: Nanos, port: PortId, priority: Priority, time: PauseQuanta) {
-        let Self { egress, store, recorder, .. } = self;
+        let Self { egress, store, recorder, lane, .. } = self;
         let egress = &mut egress[port.index()];
         egress.pause(now, priority, time, store, |queue, change| {
             recorder.note_watchdog(WatchdogEvent { at: now, port, queue, priority, change });
         });
         if recorder.is_on() {
             recorder.note_received_pause(now, port, priority, egress.gate.pauses.ends_at(priority));
+        }
+        if let Some(lane) = lane {
+            lane.tell_pause(now, port, priority, egress.gate.pauses.ends_at(priority).since(now));
         }
     }
 

@@ -1,0 +1,262 @@
+//! Lanes: several cores for all ports of a switch.
+//!
+//! A switch of n lanes has n shards, each with a receive and a transmit queue of every port, both halves of it, and a ledger
+//! of its own. A frame leaves through the lane that received it, so no frame crosses cores. What the ports have once is
+//! joint:
+//!
+//! | | how |
+//! |---|---|
+//! | thresholds and pools | each lane judges the sum of its own level and of those that the others last showed |
+//! | sent pauses | by lane 0 alone, the *lead*: two transmit queues have no order on the wire, and an XON that overtakes an XOFF loses frames |
+//! | received pauses | the lane that reads one tells the others; the newest counts |
+//! | time of a link | claimed once for each call of `egress` ([`horizon`]) |
+//! | queues | a lane whose frames others outrank, or which had more than its share, claims a quarter of the window |
+//!
+//! A lane *shows* what it has once a turn, behind its last egress, and then passes a fence. It *looks* before each burst and
+//! each call of `egress`, so of two lanes at least one sees the other. [`unseen`] bounds what nobody sees.
+
+mod board;
+mod horizon;
+mod program;
+mod share;
+
+pub use board::Board;
+pub(crate) use horizon::Claim;
+use horizon::bytes_at;
+pub use program::LanesRefusal;
+
+use crate::admission::Others;
+use crate::flow_control::PauseCause;
+use crate::ledger::PoolUse;
+use crate::receive_ring::BURST;
+use crate::sync::{Ordering, fence};
+use board::Heard;
+pub(crate) use board::{Level, Waiting};
+pub(crate) use share::Queues;
+use share::Turn;
+use std::sync::Arc;
+use units::{BitRate, Bytes, Cells, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
+
+/// Changes of a level that need not be shown.
+const GRAIN: Cells = Cells(1_024);
+
+/// The most that a lane holds of a priority group, with frames of up to `max_frame`, beyond what the others see: a burst of
+/// its last turn, and what is too little to be shown.
+pub const fn unseen(max_frame: Bytes) -> Bytes {
+    Bytes(Cells(BURST * Cells::of_frame(max_frame).0).bytes().0 + GRAIN.bytes().0)
+}
+
+/// What `lanes` lanes cost a lossless priority group of a port of `rate` in headroom. The lead may be late by `lateness` after
+/// another lane was, and the others may hold [`unseen`] bytes each when the sum reaches XOFF and again when it falls below
+/// XON.
+pub const fn extra_headroom(lanes: u64, rate: BitRate, lateness: Interval, max_frame: Bytes) -> Bytes {
+    match lanes.saturating_sub(1) {
+        0 => Bytes::ZERO,
+        others => Bytes(rate.bytes_in(lateness) + 2 * others * unseen(max_frame).0),
+    }
+}
+
+/// Memory beyond the pools for each lossless priority group: the others may have taken [`unseen`] bytes each.
+pub const fn beyond_pools(lanes: u64, max_frame: Bytes) -> Bytes {
+    Bytes(lanes.saturating_sub(1) * unseen(max_frame).0)
+}
+
+/// What a lane knows and has shown of a port.
+#[derive(Clone, Default)]
+struct PortState {
+    levels: [Level; Priority::COUNT],
+    waiting: Waiting,
+    /// The words of the other lanes that it has heeded, by lane.
+    known: Vec<[u64; Priority::COUNT]>,
+    /// When the pause in force was received.
+    newest: [Nanos; Priority::COUNT],
+    claimed: u64,
+    turn: Turn,
+}
+
+/// One lane's end of the board.
+pub(crate) struct Lane {
+    board: Arc<Board>,
+    number: usize,
+    ports: Vec<PortState>,
+    pools: PoolUse,
+}
+
+impl Lane {
+    pub fn new(board: Arc<Board>, number: usize) -> Self {
+        let known = vec![Default::default(); board.lanes()];
+        let ports = vec![PortState { known, ..PortState::default() }; board.ports()];
+        Self { board, number, ports, pools: PoolUse::default() }
+    }
+
+    /// Whether it is the lead.
+    #[inline]
+    pub fn leads(&self) -> bool {
+        self.number == 0
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let number = self.number;
+        (0..self.board.lanes()).filter(move |lane| *lane != number)
+    }
+
+    /// What the others hold of a group.
+    #[inline]
+    pub fn level_of_others(&self, port: PortId, priority: Priority) -> Others {
+        let levels = self.others().map(|lane| self.board.level(lane, port, priority));
+        levels.fold(Others::default(), |sum, level| Others {
+            shared: sum.shared + level.shared.bytes().0,
+            headroom: sum.headroom + level.headroom.bytes().0,
+        })
+    }
+
+    /// What the others hold of the pools.
+    #[inline]
+    pub fn pools_of_others(&self) -> PoolUse {
+        let pools = self.others().map(|lane| self.board.pools(lane));
+        pools.fold(PoolUse::default(), |sum, held| PoolUse {
+            shared: sum.shared + held.shared,
+            headroom: sum.headroom + held.headroom,
+            egress_lossy: sum.egress_lossy + held.egress_lossy,
+        })
+    }
+
+    /// The priorities of `port` that must stay paused for other lanes, with a cause: at the lead those that one of them wants,
+    /// elsewhere those that the lead pauses.
+    #[inline]
+    pub fn kept(&self, port: PortId) -> [Option<PauseCause>; Priority::COUNT] {
+        if !self.leads() {
+            let paused = self.board.paused(port);
+            return core::array::from_fn(|index| {
+                paused.contains(Priority::from_low_bits(index as u8)).then_some(PauseCause::Threshold)
+            });
+        }
+        let wants = self.others().map(|lane| self.board.waiting(lane, port).wants);
+        wants
+            .fold([None; Priority::COUNT], |all, one| core::array::from_fn(|index| all[index].or(one[index])))
+    }
+
+    /// Tells the others of a pause that it has received at `now`.
+    pub fn tell_pause(&mut self, now: Nanos, port: PortId, priority: Priority, lasts: Interval) {
+        let state = &mut self.ports[port.index()];
+        state.newest[priority.index()] = now;
+        self.board.tell_heard(self.number, port, priority, Heard { at: now, lasts });
+    }
+
+    /// Calls `heed` for each pause that another lane has received since the last look, if it is the newest, with the time that
+    /// is left of it at `now`.
+    #[inline]
+    pub fn hear_pauses(&mut self, now: Nanos, port: PortId, mut heed: impl FnMut(Priority, Interval)) {
+        for lane in self.others() {
+            let PortState { known, newest, .. } = &mut self.ports[port.index()];
+            for priority in Priority::all() {
+                let index = priority.index();
+                let heard = self.board.heard(now, (lane, port), priority, &mut known[lane][index]);
+                if let Some(Heard { at, lasts }) = heard.filter(|heard| heard.at >= newest[index]) {
+                    newest[index] = at;
+                    heed(priority, (at + lasts).since(now));
+                }
+            }
+        }
+    }
+
+    /// Claims time of the link of `port`, which has `rate` and sends frames of up to `longest` bytes on the wire: up to `most`
+    /// bytes within `window`, or within a quarter of it where other lanes come first.
+    ///
+    /// # Errors
+    /// The time after which the link opens, if it is busy beyond the window.
+    pub fn claim(&mut self, now: Nanos, port: PortId, link: &Link, most: u64) -> Result<Claim, Interval> {
+        let window = if self.ports[port.index()].turn.yields { link.window.0 / 4 } else { link.window.0 };
+        let bytes = link.rate.bytes_in(Interval(window));
+        let instant = bytes_at(now, link.rate);
+        let claim = self.board.horizon(port).claim(instant, bytes, link.longest.0, most);
+        claim.map_err(|lead| link.rate.serialization().time_of(WireBytes(lead - bytes)))
+    }
+
+    /// The time after which the link of `port` is free.
+    pub fn free_in(&self, now: Nanos, port: PortId, rate: BitRate) -> Interval {
+        rate.serialization().time_of(WireBytes(self.board.horizon(port).lead(bytes_at(now, rate))))
+    }
+
+    /// Ends a claim of which `used` bytes were sent.
+    pub fn settle(&mut self, port: PortId, claimed: u64, used: u64) {
+        self.board.horizon(port).settle(claimed, used);
+        let state = &mut self.ports[port.index()];
+        state.claimed = state.claimed.wrapping_add(used);
+    }
+
+    /// Looks at what waits for `port` on other lanes, and decides whether this one comes first. Returns what waits there, by
+    /// priority.
+    pub fn look_at_waiting(&mut self, port: PortId, queues: &Queues<'_>) -> [Bytes; Priority::COUNT] {
+        let mut theirs = [0; Priority::COUNT];
+        let mut claimed = 0_u64;
+        for lane in self.others() {
+            let waiting = self.board.waiting(lane, port);
+            claimed = claimed.wrapping_add(waiting.claimed);
+            theirs.iter_mut().zip(waiting.cells).for_each(|(sum, cells)| *sum += u64::from(cells));
+        }
+        let state = &mut self.ports[port.index()];
+        state.turn.judge(queues, &theirs, (state.claimed, claimed));
+        theirs.map(|cells| Cells(cells).bytes())
+    }
+
+    /// Shows what it holds of `port`, as far as that has changed by more than the grain, or to or from nothing.
+    pub fn show(&mut self, port: PortId, levels: &[Level; Priority::COUNT], waiting: Waiting) {
+        let state = &mut self.ports[port.index()];
+        for priority in Priority::all() {
+            let (shown, level) = (&mut state.levels[priority.index()], levels[priority.index()]);
+            if differ(shown.shared, level.shared) || differ(shown.headroom, level.headroom) {
+                *shown = level;
+                self.board.show_level(self.number, port, priority, level);
+            }
+        }
+        let waiting = Waiting { claimed: state.claimed, ..waiting };
+        let cells = |cells: u32| Cells(cells.into());
+        let grew = |(shown, now): (u32, u32)| differ(cells(shown), cells(now));
+        let mut pairs = state.waiting.cells.into_iter().zip(waiting.cells);
+        let claimed = waiting.claimed.wrapping_sub(state.waiting.claimed) >= GRAIN.bytes().0;
+        if claimed || waiting.wants != state.waiting.wants || pairs.any(grew) {
+            state.waiting = waiting;
+            self.board.show_waiting(self.number, port, &waiting);
+        }
+    }
+
+    /// Shows the priorities of `port` that the lead pauses.
+    pub fn show_paused(&self, port: PortId, paused: PrioritySet) {
+        if self.board.paused(port) != paused {
+            self.board.show_paused(port, paused);
+        }
+    }
+
+    /// Shows what it holds of the pools, and passes the fence that ends its turn.
+    pub fn end_turn(&mut self, held: PoolUse) {
+        let parts = |held: PoolUse| [held.shared, held.headroom, held.egress_lossy];
+        let cells = |bytes: Bytes| Cells::within(bytes.0);
+        let mut pairs = parts(self.pools).into_iter().zip(parts(held));
+        if pairs.any(|(shown, now)| differ(cells(shown), cells(now))) {
+            self.pools = held;
+            self.board.show_pools(self.number, held);
+        }
+        // What this turn has shown is seen by whoever looks after this, or this lane's next look sees what they have shown.
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// Whether a level that is shown as `shown` has to be shown anew.
+fn differ(shown: Cells, now: Cells) -> bool {
+    let falls_to_nothing = (shown == Cells::ZERO) != (now == Cells::ZERO);
+    falls_to_nothing || shown.0.abs_diff(now.0) >= GRAIN.0
+}
+
+/// What a claim has to know of a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub rate: BitRate,
+    /// How far ahead of it frames are handed over.
+    pub window: Interval,
+    /// The longest frame.
+    pub longest: WireBytes,
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

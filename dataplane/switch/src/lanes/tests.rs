@@ -1,0 +1,105 @@
+//! Tests of the bounds and of one lane's end of the board.
+
+use super::*;
+
+#[test]
+fn what_nobody_sees_of_a_lane_is_a_burst_and_the_grain() {
+    assert_eq!(unseen(Bytes(1_082)), Bytes(51_712));
+}
+
+#[test]
+fn headroom_grows_with_each_lane_by_what_nobody_sees_twice() {
+    let extra =
+        |lanes| extra_headroom(lanes, BitRate::gigabits(100), Interval::from_micros(10), Bytes(1_082));
+    assert_eq!([1, 2, 4].map(extra), [0, 228_424, 435_272].map(Bytes));
+    assert_eq!([1, 2, 4].map(|lanes| beyond_pools(lanes, Bytes(1_082))), [0, 51_712, 155_136].map(Bytes));
+}
+
+const PORT: PortId = PortId(1);
+const P3: Priority = Priority::from_low_bits(3);
+
+fn lanes<const N: usize>() -> [Lane; N] {
+    let board = Arc::new(Board::new(N, 2));
+    core::array::from_fn(|number| Lane::new(board.clone(), number))
+}
+
+fn show(lane: &mut Lane, cells: u64) {
+    let mut levels = [Level::default(); Priority::COUNT];
+    levels[P3.index()] = Level { shared: Cells(cells), headroom: Cells(2 * cells) };
+    lane.show(PORT, &levels, Waiting::default());
+    lane.end_turn(PoolUse { shared: Bytes(16 * cells), ..PoolUse::default() });
+}
+
+#[test]
+fn a_lane_sees_the_sum_of_the_others_and_not_itself() {
+    let [mut one, mut two, mut three] = lanes();
+    show(&mut one, 5_000);
+    show(&mut two, 200);
+    show(&mut three, 30_000);
+    let seen = |lane: &Lane| (lane.level_of_others(PORT, P3).shared, lane.pools_of_others().shared.0);
+    assert_eq!(seen(&one), (30_200 * 16, 30_200 * 16));
+    assert_eq!(seen(&two), (35_000 * 16, 35_000 * 16));
+    assert_eq!(two.level_of_others(PORT, P3).headroom, 70_000 * 16);
+}
+
+#[test]
+fn a_level_is_shown_when_it_is_off_by_the_grain_or_falls_to_nothing() {
+    let [mut one, two] = lanes();
+    let mut shown = |cells| {
+        show(&mut one, cells);
+        two.level_of_others(PORT, P3).shared / Cells::SIZE
+    };
+    assert_eq!(
+        [1, 500, 1_025, 1_500, 2_100, 1_700, 0].map(&mut shown),
+        [1, 1, 1_025, 1_025, 2_100, 2_100, 0]
+    );
+}
+
+#[test]
+fn the_newest_pause_counts_whoever_received_it() {
+    let [mut one, mut two, mut three] = lanes();
+    let heard = |lane: &mut Lane, now| {
+        let mut heard = Vec::new();
+        lane.hear_pauses(Nanos(now), PORT, |priority, left| heard.push((priority, left.0)));
+        heard
+    };
+    one.tell_pause(Nanos(16_000), PORT, P3, Interval(3_200));
+    assert_eq!(heard(&mut two, 16_160), [(P3, 3_040)], "less than the whole is left");
+    assert_eq!(heard(&mut two, 16_176), [], "and it is heard once");
+    two.tell_pause(Nanos(16_320), PORT, P3, Interval::ZERO);
+    assert_eq!(heard(&mut one, 16_400), [(P3, 0)]);
+    assert_eq!(heard(&mut three, 16_400), [(P3, 2_800), (P3, 0)], "the last one stands");
+    one.tell_pause(Nanos(17_000), PORT, P3, Interval(160));
+    assert_eq!(heard(&mut two, 20_000), [(P3, 0)], "it has run out");
+}
+
+#[test]
+fn stamps_wrap_and_still_tell_older_from_newer() {
+    let wrap = 1_u64 << 36;
+    for at in [wrap - 16, wrap, wrap + 16, 5 * wrap - 16] {
+        let [mut one, mut two] = lanes();
+        one.tell_pause(Nanos(at), PORT, P3, Interval(1_600));
+        let mut heard = None;
+        two.hear_pauses(Nanos(at + 160), PORT, |_, left| heard = Some(left.0));
+        assert_eq!(heard, Some(1_440));
+        two.tell_pause(Nanos(at + 320), PORT, P3, Interval::ZERO);
+        one.tell_pause(Nanos(at + 160), PORT, P3, Interval(1_600));
+        heard = None;
+        two.hear_pauses(Nanos(at + 480), PORT, |_, left| heard = Some(left.0));
+        assert_eq!(heard, None, "an older one does not replace a newer one");
+    }
+}
+
+#[test]
+fn what_a_follower_wants_keeps_the_lead_and_what_the_lead_pauses_keeps_the_followers() {
+    let [lead, mut follower] = lanes();
+    let mut waiting = Waiting::default();
+    waiting.wants[P3.index()] = Some(PauseCause::MemoryLow);
+    follower.show(PORT, &Default::default(), waiting);
+    assert_eq!(lead.kept(PORT)[P3.index()], Some(PauseCause::MemoryLow));
+    assert_eq!(follower.kept(PORT), [None; Priority::COUNT]);
+    lead.show_paused(PORT, PrioritySet::EMPTY.with(P3));
+    assert_eq!(follower.kept(PORT)[P3.index()], Some(PauseCause::Threshold));
+    follower.show(PORT, &Default::default(), Waiting::default());
+    assert_eq!(lead.kept(PORT), [None; Priority::COUNT]);
+}

@@ -1,0 +1,169 @@
+//! A shard as one lane of several: what it shows to the others, and what it takes from them.
+
+use super::Fabric;
+use crate::frame::{Frame, Transmitter};
+use crate::lanes::{Board, Claim, Lane, Level, Link, Queues, Waiting};
+use crate::program::{PortSettings, Program};
+use rand_core::SeedableRng;
+use rand_pcg::Pcg32;
+use std::sync::Arc;
+use units::{Bytes, Cells, Nanos, PortId, Priority, PrioritySet, WireBytes};
+
+impl<F: Frame> Fabric<F> {
+    /// Makes it lane `number` of those that share `board`.
+    pub fn join(&mut self, number: usize, board: Arc<Board>, program: &Program) {
+        let lane = Lane::new(board, number);
+        self.egress.iter_mut().for_each(|port| port.gate.share());
+        if !lane.leads() {
+            self.ingress.iter_mut().for_each(|port| port.pauses.silence());
+        }
+        // Or all lanes would mark the same frames.
+        self.rng = Pcg32::seed_from_u64(program.settings().seed ^ ((number as u64) << 32));
+        (self.lane, self.has_others) = (Some(Box::new(lane)), true);
+    }
+
+    /// Looks at what the other lanes show of all ports, at the start of a turn.
+    pub fn look(&mut self, now: Nanos) {
+        if self.lane.is_some() {
+            self.look_at_pools();
+            self.owned.iter().for_each(|port| self.look_at(now, port));
+            self.resume_where_low();
+        }
+    }
+
+    /// Looks at what the other lanes show of `port`, before a burst or a call of egress.
+    #[inline(never)]
+    pub(super) fn look_at(&mut self, now: Nanos, port: PortId) {
+        let Self { lane, ingress, pools, paused, changed, .. } = self;
+        let Some(lane) = lane else { return };
+        let ingress = &mut ingress[port.index()];
+        let kept = lane.kept(port);
+        ingress.note_others(pools, |priority| lane.level_of_others(port, priority), kept);
+        if !ingress.pauses.paused().is_empty() {
+            paused.insert(port);
+            changed.insert(port);
+        }
+        let mut heard = [None; Priority::COUNT];
+        lane.hear_pauses(now, port, |priority, left| heard[priority.index()] = Some(left));
+        for (priority, left) in Priority::all().zip(heard) {
+            if let Some(left) = left {
+                self.egress[port.index()].gate.pauses.hear(now, priority, left);
+                self.changed.insert(port);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn look_at_pools(&mut self) {
+        if let Some(lane) = &self.lane {
+            self.pools.note_others(lane.pools_of_others());
+        }
+    }
+
+    /// Shows the others what this lane holds, at the end of a turn.
+    pub fn show(&mut self) {
+        let Self { lane, ingress, egress, pools, owned, .. } = self;
+        let Some(lane) = lane else { return };
+        for port in owned.iter() {
+            let (ingress, egress) = (&ingress[port.index()], &egress[port.index()]);
+            let level = |priority: Priority| {
+                let group = &ingress.groups[priority.index()];
+                let (all, headroom) = (group.occupancy(), group.headroom());
+                Level { shared: Cells::within((all - headroom).0), headroom: Cells::within(headroom.0) }
+            };
+            let levels = Priority::all().map(level);
+            let cells = own_cells(egress);
+            lane.show(port, &collected(levels), Waiting { cells, claimed: 0, wants: ingress.wants(pools) });
+            if lane.leads() {
+                lane.show_paused(port, ingress.pauses.paused());
+            }
+        }
+        lane.end_turn(pools.held());
+    }
+
+    /// As [`Fabric::egress`], for a lane: it claims the time of the link for all that it sends in the call.
+    #[inline(never)]
+    pub(super) fn egress_of_lane(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        program: &Program,
+        out: &mut impl Transmitter<F>,
+    ) {
+        self.look_at_pools();
+        self.look_at(now, port);
+        let claimed = self.claim(now, port, program.port(port));
+        let mut counted = Counted { bytes: 0, out };
+        self.egress_now(now, port, program, &mut counted);
+        let used = counted.bytes;
+        if let Some(lane) = &mut self.lane {
+            lane.settle(port, claimed, used);
+        }
+    }
+
+    /// Claims what waits for `port`. Returns the bytes; none if nothing may be sent but control frames, which claim nothing
+    /// beforehand: they wait for no lane.
+    fn claim(&mut self, now: Nanos, port: PortId, settings: &PortSettings) -> u64 {
+        let Self { lane, egress, .. } = self;
+        let (Some(lane), egress) = (lane, &mut egress[port.index()]) else { return 0 };
+        let longest = WireBytes::of_frame(settings.max_frame);
+        let link = Link { rate: settings.rate, window: settings.tx_window, longest };
+        egress.gate.pauses.paused(now);
+        let stopped = egress.gate.pauses.stopped();
+        let open: PrioritySet = Priority::all().filter(|it| !stopped.contains((*it).into())).collect();
+        let slack = longest.0 + settings.rate.bytes_in(settings.tx_window);
+        let queues = Queues { settings: &settings.queues, open, own: own_cells(egress), slack };
+        let theirs = lane.look_at_waiting(port, &queues);
+        egress.note_waiting_of_others(&theirs);
+        let most = egress.backlog_on_the_wire().0;
+        if most == 0 {
+            egress.gate.take_claim(now, lane.free_in(now, port, settings.rate), settings.tx_window);
+            return 0;
+        }
+        let time = |bytes| settings.rate.serialization().time_of(WireBytes(bytes));
+        match lane.claim(now, port, &link, most) {
+            Ok(Claim { lead, bytes, last }) => {
+                egress.gate.take_claim(now, time(lead), time(last));
+                bytes
+            }
+            Err(opens) => {
+                egress.gate.take_claim(now, opens + settings.tx_window, settings.tx_window);
+                0
+            }
+        }
+    }
+}
+
+/// The cells that wait at a port, by priority.
+fn own_cells(egress: &crate::egress::EgressPort) -> [u32; Priority::COUNT] {
+    let cells = |priority: Priority| egress.queue(priority.into()).bytes.div_ceil(Cells::SIZE);
+    collected(Priority::all().map(|priority| cells(priority).min(u32::MAX.into()) as u32))
+}
+
+fn collected<T: Default + Copy>(each: impl Iterator<Item = T>) -> [T; Priority::COUNT] {
+    let mut all = [T::default(); Priority::COUNT];
+    all.iter_mut().zip(each).for_each(|(place, value)| *place = value);
+    all
+}
+
+/// A transmitter that counts what leaves, in bytes on the wire.
+struct Counted<'a, T> {
+    bytes: u64,
+    out: &'a mut T,
+}
+
+impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Counted<'_, T> {
+    fn room(&self) -> usize {
+        self.out.room()
+    }
+
+    fn frame(&mut self, start: Nanos, frame: F) {
+        self.bytes += WireBytes::of_frame(frame.length()).0;
+        self.out.frame(start, frame);
+    }
+
+    fn control(&mut self, start: Nanos, frame: &[u8]) {
+        self.bytes += WireBytes::of_frame(Bytes(frame.len() as u64)).0;
+        self.out.control(start, frame);
+    }
+}
