@@ -1,0 +1,168 @@
+//! A driver for the lanes of one switch, whose turns a seed interleaves step by step.
+
+use crate::bench::{Recorder, Sent};
+use crate::conservation::assert_conserved;
+use crate::frame::TestFrame;
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg32;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use switch::program::Settings;
+use switch::receive_ring::BURST;
+use switch::{Board, DropReason, Program, Shard, Volume};
+use units::{Interval, Nanos, PortId, Priority};
+
+/// The lanes of one switch. Each of them does one step of its turn after the other, as a worker does; which lane is next is
+/// drawn, so that each may be anywhere in its turn when another looks or shows.
+pub struct Lanes {
+    /// Each by its number.
+    pub lanes: Vec<Shard<TestFrame>>,
+    /// What left through each port, in the order of the calls.
+    pub sent: Vec<Vec<Sent>>,
+    /// The time.
+    pub now: Nanos,
+    rings: Vec<Vec<VecDeque<TestFrame>>>,
+    turns: Vec<Turn>,
+    rng: Pcg32,
+    step: Interval,
+    away: Interval,
+}
+
+/// Where a lane is in its turn.
+#[derive(Clone, Copy, Default)]
+struct Turn {
+    next: usize,
+    began: Nanos,
+}
+
+impl Lanes {
+    /// `count` lanes. A step takes `step`, and none is away from its turn for longer than `away`.
+    ///
+    /// # Panics
+    /// Where the settings do not hold.
+    pub fn new(settings: Settings, count: usize, seed: u64, step: Interval, away: Interval) -> Self {
+        let board = Arc::new(Board::new(count, settings.ports.len()));
+        Self::with_boards(settings, &vec![board; count], seed, (step, away))
+    }
+
+    /// The control: as many lanes, none of which sees any other.
+    ///
+    /// # Panics
+    /// Where the settings do not hold.
+    pub fn apart(settings: Settings, count: usize, seed: u64, step: Interval, away: Interval) -> Self {
+        let ports = settings.ports.len();
+        let boards: Vec<_> = (0..count).map(|_| Arc::new(Board::new(count, ports))).collect();
+        Self::with_boards(settings, &boards, seed, (step, away))
+    }
+
+    fn with_boards(
+        settings: Settings,
+        boards: &[Arc<Board>],
+        seed: u64,
+        (step, away): (Interval, Interval),
+    ) -> Self {
+        let (count, ports) = (boards.len(), settings.ports.len());
+        let program = Program::new(settings).expect("the test's settings hold");
+        let program = Arc::new(program.for_lanes(count).expect("lanes may run the test's settings"));
+        // Without a board of their own, all lanes but the first follow.
+        let is_joint = boards.iter().all(|board| Arc::ptr_eq(board, &boards[0]));
+        let lane = |(number, board): (usize, &Arc<Board>)| {
+            Shard::lane(if is_joint { number } else { 0 }, program.clone(), board.clone())
+        };
+        Self {
+            lanes: boards.iter().enumerate().map(lane).collect(),
+            sent: vec![Vec::new(); ports],
+            now: Nanos::ZERO,
+            rings: vec![vec![VecDeque::new(); ports]; count],
+            turns: vec![Turn::default(); count],
+            rng: Pcg32::seed_from_u64(seed),
+            step,
+            away,
+        }
+    }
+
+    /// All ports.
+    pub fn ports(&self) -> impl Iterator<Item = PortId> + Clone + use<> {
+        (0..self.sent.len() as u16).map(PortId)
+    }
+
+    /// Puts a frame for `port` into the receive ring of `lane`.
+    pub fn arrive(&mut self, lane: usize, port: PortId, frame: TestFrame) {
+        self.rings[lane][port.index()].push_back(frame);
+    }
+
+    /// A lane that a device might choose for a frame without addresses.
+    pub fn any_lane(&mut self) -> usize {
+        self.rng.next_u32() as usize % self.lanes.len()
+    }
+
+    /// One step of one lane: of one that has been away for too long, or of any.
+    pub fn step(&mut self) {
+        self.now += self.step;
+        let late = self.turns.iter().position(|turn| self.now.since(turn.began) >= self.away);
+        let lane = late.unwrap_or_else(|| self.any_lane());
+        self.step_of(lane);
+    }
+
+    /// The next step of `lane`.
+    pub fn step_of(&mut self, lane: usize) {
+        let ports = self.sent.len();
+        let (shard, turn) = (&mut self.lanes[lane], &mut self.turns[lane]);
+        let next = turn.next;
+        turn.next += 1;
+        if next == 0 {
+            shard.look(self.now);
+        } else if next <= ports {
+            let port = PortId(next as u16 - 1);
+            let ring = &mut self.rings[lane][port.index()];
+            let mut burst: Vec<_> = ring.drain(..ring.len().min(BURST as usize)).collect();
+            if !burst.is_empty() {
+                shard.ingress(self.now, port, &mut burst, &mut ());
+            }
+        } else if next <= 2 * ports {
+            let port = PortId((next - ports) as u16 - 1);
+            if shard.port_deadline(port) <= self.now {
+                shard.egress(
+                    self.now,
+                    port,
+                    &mut Recorder::new(&mut self.sent[port.index()], BURST as usize),
+                );
+            }
+        } else {
+            shard.publish();
+            *turn = Turn { next: 0, began: self.now };
+        }
+    }
+
+    /// Steps up to `time`.
+    pub fn run_until(&mut self, time: Nanos) {
+        while self.now < time {
+            self.step();
+        }
+    }
+
+    /// The volume that was dropped, by reason.
+    pub fn dropped(&self) -> BTreeMap<DropReason, Volume> {
+        let mut sums: BTreeMap<DropReason, Volume> = BTreeMap::new();
+        for (lane, port) in self.lanes.iter().flat_map(|lane| self.ports().map(move |port| (lane, port))) {
+            let counters = lane.ingress_counters(port);
+            for priority in Priority::all() {
+                let (before, after) =
+                    (&counters.dropped[priority.index()], lane.queue(self.now, port, priority).dropped);
+                for reason in DropReason::ALL {
+                    *sums.entry(reason).or_default() += before[reason.index()] + after[reason.index()];
+                }
+            }
+        }
+        sums.retain(|_, volume| volume.frames > 0);
+        sums
+    }
+
+    /// Checks each lane's sums.
+    ///
+    /// # Panics
+    /// Where one does not hold.
+    pub fn assert_conserved(&self) {
+        self.lanes.iter().for_each(|lane| assert_conserved(self.ports(), self.now, |_| lane));
+    }
+}

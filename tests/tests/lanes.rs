@@ -1,0 +1,276 @@
+//! Whole switches with several lanes, under seeded schedules of their turns: nothing lossless is lost, each flow keeps its
+//! order, the link is never oversubscribed, and the bounds of `switch::lanes` hold. The control is the same switch whose
+//! lanes do not see each other.
+
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use config::{HeadroomSum, HeadroomTerms};
+use conformance::settings::{lossless, switch};
+use conformance::{A, B, Flow, Lanes, P1, P3, Peer, TestFrame, cost};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use switch::ForwardingSettings;
+use switch::lanes::{extra_headroom, unseen};
+use switch::program::{Scheduling, Settings};
+use units::{
+    BitRate, Bytes, Cells, Distance, Interval, Nanos, PauseQuanta, Priority, PrioritySet, WireBytes,
+};
+
+const RATE: BitRate = BitRate::gigabits(100);
+const LENGTH: u64 = 1_082;
+const STEP: Interval = Interval(50);
+/// The longest time between two steps of a lane of which it learns nothing: its turn.
+const AWAY: Interval = Interval::from_micros(4);
+const DELAY: Interval = Interval::from_micros(5);
+const WINDOW: Interval = Interval::from_micros(2);
+const XOFF: u64 = 300 * cost(LENGTH);
+
+/// The lane of a frame: by its UDP source port, which stands for the host.
+fn home(frame: &TestFrame, lanes: usize) -> usize {
+    usize::from(frame.bytes[35]) % lanes
+}
+
+fn flow(host: u16) -> Flow {
+    Flow { source_port: host, ..Flow::new(A, B) }
+}
+
+/// Headroom for one lane: all that arrives until the neighbour has stopped, with a turn in which a frame is unread and one in
+/// which its pause waits.
+fn headroom() -> Bytes {
+    let terms = HeadroomTerms {
+        rate: RATE,
+        distance: Distance((DELAY.0 * (Distance::FIBRE_SPEED / 1_000)).div_ceil(1_000_000)),
+        max_frame: Bytes(LENGTH),
+        longest_sent: Bytes(LENGTH),
+        tx_window: WINDOW,
+        interface_delay: Interval(2 * AWAY.0),
+        cell_occupancy: cost(LENGTH) as f64 / WireBytes::of_frame(Bytes(LENGTH)).0 as f64,
+    };
+    HeadroomSum::new(&terms).total()
+}
+
+/// A patched pair whose second port is `slower` times slower, with the headroom that `lanes` lanes need.
+fn settings(lanes: u64, slower: u64) -> Settings {
+    let mut settings = switch(2, RATE, ForwardingSettings::Patch(vec![(A, B)]));
+    let most = headroom() + extra_headroom(lanes, RATE, AWAY, Bytes(LENGTH));
+    for port in &mut settings.ports {
+        port.max_frame = Bytes(LENGTH);
+        port.tx_window = WINDOW;
+        port.groups[P3.index()] = lossless(XOFF, XOFF / 2, most.0);
+    }
+    settings.ports[B.index()].rate = BitRate::new(RATE.bits_per_second() / slower).unwrap();
+    settings
+}
+
+/// The memory that `lanes` lanes have for the group of port A.
+fn memory(lanes: u64) -> Bytes {
+    Bytes(XOFF) + headroom() + extra_headroom(lanes, RATE, AWAY, Bytes(LENGTH))
+}
+
+/// What came of a neighbour.
+struct Outcome {
+    /// Frames that it sent.
+    sent: u64,
+    /// The most that all lanes held of them at once.
+    most_held: Bytes,
+}
+
+/// Runs `lanes` with a neighbour at port A that always has another frame and obeys pauses, until `until`.
+fn run_with_neighbour(lanes: &mut Lanes, hosts: u16, until: Nanos) -> Outcome {
+    let frame = |host| flow(host).at(P3).headers(LENGTH as usize);
+    let peer = Peer::new(frame(0), P3, RATE, DELAY, until - Interval::from_micros(100));
+    let mut peer = (1..hosts).map(frame).fold(peer, Peer::in_turn_with);
+    let (count, mut told, mut most_held) = (lanes.lanes.len(), 0, Bytes::ZERO);
+    while lanes.now < until {
+        lanes.step();
+        for frame in peer.live(lanes.now) {
+            lanes.arrive(home(&frame, count), A, frame);
+        }
+        let held: u64 = lanes.lanes.iter().map(|lane| lane.group(lanes.now, A, P3).occupancy.0).sum();
+        most_held = most_held.max(Bytes(held));
+        while let Some(sent) = lanes.sent[A.index()].get(told) {
+            told += 1;
+            if let Some(times) = sent.pfc() {
+                peer.hear(sent.start, times);
+            }
+        }
+    }
+    // Twice what is inside, at the rate of the slow port.
+    let end = lanes.now + Interval::from_millis(1);
+    lanes.run_until(end);
+    Outcome { sent: peer.sent(), most_held }
+}
+
+/// The labels that left through B by host, in their order.
+fn by_host(lanes: &Lanes) -> BTreeMap<u8, Vec<u64>> {
+    let mut hosts: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
+    for sent in lanes.sent[B.index()].iter().filter(|sent| !sent.control) {
+        hosts.entry(sent.frame.bytes[35]).or_default().push(sent.frame.label);
+    }
+    hosts
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn obeying_neighbours_lose_nothing_and_keep_their_order_with_one_two_and_four_lanes(
+        seed in any::<u64>(), hosts in 1_u16..40, slower in 2_u64..20,
+    ) {
+        for count in [1, 2, 4] {
+            let mut lanes = Lanes::new(settings(count as u64, slower), count, seed, STEP, AWAY);
+            let Outcome { sent, most_held } = run_with_neighbour(&mut lanes, hosts, Nanos(1_500_000));
+            prop_assert!(most_held > Bytes(XOFF) && most_held <= memory(count as u64), "{} lanes", count);
+            prop_assert_eq!(lanes.dropped(), BTreeMap::new());
+            lanes.assert_conserved();
+            let left = by_host(&lanes);
+            prop_assert_eq!(left.values().map(Vec::len).sum::<usize>() as u64, sent, "{} lanes", count);
+            prop_assert!(left.values().all(|labels| labels.is_sorted()));
+            // The neighbour was resumed, and the link was not idle for long.
+            let rate = RATE.bits_per_second() / slower;
+            let share = sent * 8 * WireBytes::of_frame(Bytes(LENGTH)).0 * 1_000_000_000 / rate;
+            prop_assert!(share > 1_300_000, "{} of 1,400,000 ns used with {} lanes", share, count);
+        }
+    }
+
+    #[test]
+    fn lanes_together_send_no_more_than_the_link_and_its_window(
+        seed in any::<u64>(), count in 2_usize..5, length in 60_u64..1_082,
+    ) {
+        let mut lanes = Lanes::new(settings(count as u64, 4), count, seed, STEP, AWAY);
+        let frames = (0..6_000).map(|label| flow(label as u16).at(P3).headers(length as usize).labelled(label));
+        for frame in frames {
+            lanes.arrive(home(&frame, count), A, frame);
+        }
+        let rate = RATE.bits_per_second() / 4;
+        let window = rate * WINDOW.0 / 8_000_000_000;
+        // Calls are steps, so no lane is suspended within one; a frame of each call may end behind the window, rounded up.
+        let longest = WireBytes::of_frame(Bytes(LENGTH)).0;
+        let (mut given, mut counted) = (0, 0);
+        while lanes.now < Nanos(400_000) {
+            lanes.step();
+            for sent in &lanes.sent[B.index()][counted..] {
+                given += WireBytes::of_frame(Bytes(sent.frame.length)).0;
+            }
+            counted = lanes.sent[B.index()].len();
+            let most = rate * lanes.now.0 / 8_000_000_000 + window + longest;
+            prop_assert!(given <= most, "{} bytes by {}, of {}", given, lanes.now, most);
+        }
+    }
+}
+
+#[test]
+fn lanes_that_do_not_see_each_other_take_more_than_the_memory_for_the_group() {
+    let most = |mut lanes: Lanes| run_with_neighbour(&mut lanes, 16, Nanos(1_500_000)).most_held;
+    let allowed = memory(4);
+    let joint = most(Lanes::new(settings(4, 10), 4, 7, STEP, AWAY));
+    assert!(joint <= allowed, "{joint} of {allowed}");
+    let apart = most(Lanes::apart(settings(4, 10), 4, 7, STEP, AWAY));
+    assert!(apart > allowed, "{apart} of {allowed}: the bound holds by what lanes see of each other");
+}
+
+/// What two lanes of a blocked switch hold above XOFF when the lead learns of it, at its worst: the follower holds a grain of
+/// which it says nothing, and a burst that came after the lead had looked.
+fn unseen_at_worst() -> Bytes {
+    let mut lanes = Lanes::new(settings(2, 1), 2, 1, STEP, AWAY);
+    let turn = |lanes: &mut Lanes, lane| (0..6).for_each(|_| lanes.step_of(lane));
+    let give = |lanes: &mut Lanes, lane, cells: u64| {
+        let length = ((cells - 1) * Cells::SIZE).min(LENGTH);
+        let frame = flow(lane as u16).at(P3).headers(length as usize);
+        lanes.arrive(lane, A, frame);
+    };
+    let held =
+        |lanes: &Lanes, lane: usize| lanes.lanes[lane].group(lanes.now, A, P3).occupancy.0 / Cells::SIZE;
+    for lane in [0, 1] {
+        lanes.arrive(lane, B, TestFrame::pfc(PrioritySet::EMPTY.with(P3), PauseQuanta::MAX));
+        turn(&mut lanes, lane);
+    }
+    // Shown once, and then a cell less than a grain more.
+    give(&mut lanes, 1, 5);
+    turn(&mut lanes, 1);
+    (0..15).for_each(|_| give(&mut lanes, 1, 64));
+    give(&mut lanes, 1, 63);
+    turn(&mut lanes, 1);
+    // The lead fills up to a cell below XOFF, with the five of which it knows.
+    let below = XOFF / Cells::SIZE - 1 - 5;
+    while held(&lanes, 0) < below {
+        let left = below - held(&lanes, 0);
+        let next = if left < 69 { left } else { 69.min(left - 5) };
+        give(&mut lanes, 0, next);
+        turn(&mut lanes, 0);
+    }
+    let is_paused = |lanes: &Lanes| lanes.lanes[0].group(lanes.now, A, P3).paused.is_some();
+    assert!(!is_paused(&lanes));
+    (0..32).for_each(|_| give(&mut lanes, 1, 69));
+    (0..6).for_each(|_| lanes.step_of(1));
+    assert!(!is_paused(&lanes), "nobody has told the lead yet");
+    lanes.step_of(0);
+    assert!(is_paused(&lanes), "its look tells it");
+    assert!(lanes.dropped().is_empty());
+    Bytes((held(&lanes, 0) + held(&lanes, 1)) * Cells::SIZE - XOFF)
+}
+
+#[test]
+fn what_one_lane_takes_unseen_is_within_its_bound_and_a_frame_less_would_not_hold() {
+    let (most, worst) = (unseen(Bytes(LENGTH)), unseen_at_worst());
+    assert!(worst <= most && worst + Bytes(cost(LENGTH)) > most, "{worst} of {most}");
+}
+
+/// The share of port B's link that lane 0 has, in per mille, when it sends `own` and lane 1 `theirs`, as priorities.
+fn share_of_lane_0(own: Priority, theirs: Priority, scheduling: impl Fn(Priority) -> Scheduling) -> u64 {
+    let mut settings = settings(2, 4);
+    for queue in &mut settings.ports[B.index()].queues {
+        queue.scheduling = scheduling(queue.priority);
+    }
+    let mut lanes = Lanes::new(settings, 2, 3, STEP, AWAY);
+    for (lane, priority) in [(0_usize, own), (1, theirs)] {
+        for _ in 0..8_000 {
+            lanes.arrive(lane, A, flow(lane as u16).at(priority).headers(LENGTH as usize));
+        }
+    }
+    lanes.run_until(Nanos(300_000));
+    let sent = |lane: u8| {
+        lanes.sent[B.index()].iter().filter(|sent| !sent.control && sent.frame.bytes[35] == lane).count()
+            as u64
+    };
+    sent(0) * 1_000 / (sent(0) + sent(1))
+}
+
+#[test]
+fn a_strict_queue_on_one_lane_comes_before_weighted_ones_on_another() {
+    let strict = |priority| if priority == P3 { Scheduling::Strict } else { Scheduling::Weighted(1) };
+    let share = share_of_lane_0(P3, P1, strict);
+    assert!(share > 950, "{share}");
+}
+
+#[test]
+fn weights_hold_across_lanes() {
+    let weighted = |priority| Scheduling::Weighted(if priority == P3 { 3 } else { 1 });
+    let share = share_of_lane_0(P3, P1, weighted);
+    assert!((720..=780).contains(&share), "{share}");
+    let share = share_of_lane_0(P1, P3, weighted);
+    assert!((220..=280).contains(&share), "{share}");
+}
+
+#[test]
+fn a_pause_that_one_lane_receives_stops_all_of_them_within_a_turn() {
+    let mut lanes = Lanes::new(settings(4, 1), 4, 5, STEP, AWAY);
+    for label in 0..800 {
+        lanes.arrive(label as usize % 4, A, flow(label as u16 % 4).at(P3).headers(LENGTH as usize));
+    }
+    lanes.run_until(Nanos(10_000));
+    lanes.arrive(2, B, TestFrame::pfc(PrioritySet::EMPTY.with(P3), PauseQuanta::MAX));
+    lanes.run_until(lanes.now + AWAY);
+    // What was claimed before may yet start within the window and a frame.
+    let last = lanes.now + WINDOW + RATE.serialization().time_of(WireBytes::of_frame(Bytes(LENGTH))) + AWAY;
+    lanes.run_until(Nanos(300_000));
+    let late = lanes.sent[B.index()].iter().filter(|sent| sent.start > last).count();
+    assert_eq!(late, 0);
+    lanes.arrive(1, B, TestFrame::pfc(PrioritySet::EMPTY.with(P3), PauseQuanta::ZERO));
+    lanes.run_until(Nanos(900_000));
+    assert_eq!(
+        lanes.sent[B.index()].iter().filter(|sent| !sent.control).count(),
+        800,
+        "and one lets them go on"
+    );
+}
