@@ -258,5 +258,7 @@ pub(crate) struct Link {
     pub longest: WireBytes,
 }
 
+#[cfg(all(test, loom))]
+mod loom_tests;
 #[cfg(all(test, not(loom)))]
 mod tests;
