@@ -8,7 +8,7 @@ use rand_pcg::Pcg32;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use switch::program::Settings;
-use switch::receive_ring::BURST;
+use switch::receive_ring::{BURST, RingWatch, mark};
 use switch::{Board, DropReason, Program, Shard, Volume};
 use units::{Interval, Nanos, PortId, Priority};
 
@@ -21,7 +21,15 @@ pub struct Lanes {
     pub sent: Vec<Vec<Sent>>,
     /// The time.
     pub now: Nanos,
-    rings: Vec<Vec<VecDeque<TestFrame>>>,
+    rings: Vec<Vec<Ring>>,
+    /// The frames that a receive ring holds, if it is bounded.
+    descriptors: Option<u32>,
+    /// Whether a deep ring pauses its senders, as the worker sees to.
+    pub heeds_rings: bool,
+    /// Frames that found their receive ring full.
+    pub overflowed: u64,
+    /// A lane that is half as fast as the others.
+    pub slow: Option<usize>,
     turns: Vec<Turn>,
     rng: Pcg32,
     step: Interval,
@@ -33,6 +41,17 @@ pub struct Lanes {
 struct Turn {
     next: usize,
     began: Nanos,
+    /// When the turn before began.
+    before: Nanos,
+    number: u64,
+}
+
+/// A receive ring.
+#[derive(Clone, Default)]
+struct Ring {
+    frames: VecDeque<TestFrame>,
+    watch: RingWatch,
+    is_deep: bool,
 }
 
 impl Lanes {
@@ -73,12 +92,22 @@ impl Lanes {
             lanes: boards.iter().enumerate().map(lane).collect(),
             sent: vec![Vec::new(); ports],
             now: Nanos::ZERO,
-            rings: vec![vec![VecDeque::new(); ports]; count],
+            rings: vec![vec![Ring::default(); ports]; count],
+            descriptors: None,
+            heeds_rings: true,
+            overflowed: 0,
+            slow: None,
             turns: vec![Turn::default(); count],
             rng: Pcg32::seed_from_u64(seed),
             step,
             away,
         }
+    }
+
+    /// The same with receive rings of so many descriptors.
+    #[must_use]
+    pub fn with_rings(self, descriptors: u32) -> Self {
+        Self { descriptors: Some(descriptors), ..self }
     }
 
     /// All ports.
@@ -88,7 +117,11 @@ impl Lanes {
 
     /// Puts a frame for `port` into the receive ring of `lane`.
     pub fn arrive(&mut self, lane: usize, port: PortId, frame: TestFrame) {
-        self.rings[lane][port.index()].push_back(frame);
+        let ring = &mut self.rings[lane][port.index()].frames;
+        match self.descriptors {
+            Some(most) if ring.len() >= most as usize => self.overflowed += 1,
+            _ => ring.push_back(frame),
+        }
     }
 
     /// A lane that a device might choose for a frame without addresses.
@@ -100,7 +133,10 @@ impl Lanes {
     pub fn step(&mut self) {
         self.now += self.step;
         let late = self.turns.iter().position(|turn| self.now.since(turn.began) >= self.away);
-        let lane = late.unwrap_or_else(|| self.any_lane());
+        let mut lane = late.unwrap_or_else(|| self.any_lane());
+        if late.is_none() && self.slow == Some(lane) {
+            lane = self.any_lane();
+        }
         self.step_of(lane);
     }
 
@@ -112,13 +148,14 @@ impl Lanes {
         turn.next += 1;
         if next == 0 {
             shard.look(self.now);
-        } else if next <= ports {
-            let port = PortId(next as u16 - 1);
-            let ring = &mut self.rings[lane][port.index()];
-            let mut burst: Vec<_> = ring.drain(..ring.len().min(BURST as usize)).collect();
-            if !burst.is_empty() {
-                shard.ingress(self.now, port, &mut burst, &mut ());
+            for (port, ring) in (0..).map(PortId).zip(&mut self.rings[lane]) {
+                if ring.is_deep && ring.watch.is_calm(turn.number) {
+                    ring.is_deep = false;
+                    shard.set_ring_deep(port, false);
+                }
             }
+        } else if next <= ports {
+            self.receive(lane, PortId(next as u16 - 1));
         } else if next <= 2 * ports {
             let port = PortId((next - ports) as u16 - 1);
             if shard.port_deadline(port) <= self.now {
@@ -130,8 +167,25 @@ impl Lanes {
             }
         } else {
             shard.publish();
-            *turn = Turn { next: 0, began: self.now };
+            *turn = Turn { next: 0, began: self.now, before: turn.began, number: turn.number + 1 };
         }
+    }
+
+    fn receive(&mut self, lane: usize, port: PortId) {
+        let (shard, turn, ring) =
+            (&mut self.lanes[lane], self.turns[lane], &mut self.rings[lane][port.index()]);
+        let mut burst: Vec<_> = ring.frames.drain(..ring.frames.len().min(BURST as usize)).collect();
+        if burst.is_empty() {
+            return;
+        }
+        let is_full = burst.len() as u64 == BURST && ring.watch.note_full(turn.number, turn.before);
+        let marked = self.descriptors.is_some_and(|most| ring.frames.len() >= mark(most) as usize);
+        if is_full && marked && self.heeds_rings && !ring.is_deep {
+            ring.is_deep = true;
+            shard.set_ring_deep(port, true);
+            shard.allow_late(port, ring.watch.unread_for(self.now));
+        }
+        shard.ingress(self.now, port, &mut burst, &mut ());
     }
 
     /// Steps up to `time`.

@@ -5,15 +5,16 @@
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use config::{HeadroomSum, HeadroomTerms};
-use conformance::settings::{lossless, switch};
+use conformance::settings::{lossless, routed, switch};
 use conformance::{A, B, Flow, Lanes, P1, P3, Peer, TestFrame, cost};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use switch::ForwardingSettings;
+use std::sync::Arc;
 use switch::lanes::{extra_headroom, unseen};
 use switch::program::{Scheduling, Settings};
+use switch::{ForwardingSettings, Program, Volume};
 use units::{
-    BitRate, Bytes, Cells, Distance, Interval, Nanos, PauseQuanta, Priority, PrioritySet, WireBytes,
+    BitRate, Bytes, Cells, Distance, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes,
 };
 
 const RATE: BitRate = BitRate::gigabits(100);
@@ -36,14 +37,14 @@ fn flow(host: u16) -> Flow {
 
 /// Headroom for one lane: all that arrives until the neighbour has stopped, with a turn in which a frame is unread and one in
 /// which its pause waits.
-fn headroom() -> Bytes {
+fn headroom_of(away: Interval) -> Bytes {
     let terms = HeadroomTerms {
         rate: RATE,
         distance: Distance((DELAY.0 * (Distance::FIBRE_SPEED / 1_000)).div_ceil(1_000_000)),
         max_frame: Bytes(LENGTH),
         longest_sent: Bytes(LENGTH),
         tx_window: WINDOW,
-        interface_delay: Interval(2 * AWAY.0),
+        interface_delay: Interval(2 * away.0),
         cell_occupancy: cost(LENGTH) as f64 / WireBytes::of_frame(Bytes(LENGTH)).0 as f64,
     };
     HeadroomSum::new(&terms).total()
@@ -52,7 +53,7 @@ fn headroom() -> Bytes {
 /// A patched pair whose second port is `slower` times slower, with the headroom that `lanes` lanes need.
 fn settings(lanes: u64, slower: u64) -> Settings {
     let mut settings = switch(2, RATE, ForwardingSettings::Patch(vec![(A, B)]));
-    let most = headroom() + extra_headroom(lanes, RATE, AWAY, Bytes(LENGTH));
+    let most = headroom_of(AWAY) + extra_headroom(lanes, RATE, AWAY, Bytes(LENGTH));
     for port in &mut settings.ports {
         port.max_frame = Bytes(LENGTH);
         port.tx_window = WINDOW;
@@ -64,7 +65,7 @@ fn settings(lanes: u64, slower: u64) -> Settings {
 
 /// The memory that `lanes` lanes have for the group of port A.
 fn memory(lanes: u64) -> Bytes {
-    Bytes(XOFF) + headroom() + extra_headroom(lanes, RATE, AWAY, Bytes(LENGTH))
+    Bytes(XOFF) + headroom_of(AWAY) + extra_headroom(lanes, RATE, AWAY, Bytes(LENGTH))
 }
 
 /// What came of a neighbour.
@@ -77,12 +78,18 @@ struct Outcome {
 
 /// Runs `lanes` with a neighbour at port A that always has another frame and obeys pauses, until `until`.
 fn run_with_neighbour(lanes: &mut Lanes, hosts: u16, until: Nanos) -> Outcome {
+    run_beside(lanes, hosts, until, |_| ())
+}
+
+/// The same, with what `beside` lets arrive in each step.
+fn run_beside(lanes: &mut Lanes, hosts: u16, until: Nanos, mut beside: impl FnMut(&mut Lanes)) -> Outcome {
     let frame = |host| flow(host).at(P3).headers(LENGTH as usize);
     let peer = Peer::new(frame(0), P3, RATE, DELAY, until - Interval::from_micros(100));
     let mut peer = (1..hosts).map(frame).fold(peer, Peer::in_turn_with);
     let (count, mut told, mut most_held) = (lanes.lanes.len(), 0, Bytes::ZERO);
     while lanes.now < until {
         lanes.step();
+        beside(lanes);
         for frame in peer.live(lanes.now) {
             lanes.arrive(home(&frame, count), A, frame);
         }
@@ -273,4 +280,125 @@ fn a_pause_that_one_lane_receives_stops_all_of_them_within_a_turn() {
         800,
         "and one lets them go on"
     );
+}
+
+#[test]
+fn a_flood_of_best_effort_costs_lossless_frames_nothing() {
+    for count in [2, 4] {
+        let mut lanes = Lanes::new(settings(count as u64, 4), count, 9, STEP, AWAY);
+        let end = Nanos(1_500_000);
+        let flood = |host| flow(host).at(P1).headers(LENGTH as usize);
+        let mut hosts = 0..;
+        let outcome = run_beside(&mut lanes, 8, end, |lanes| {
+            // As much again as the link of port A carries.
+            if lanes.now.0.is_multiple_of(100) {
+                let host = hosts.next().unwrap() % 64;
+                lanes.arrive(usize::from(host) % count, A, flood(host));
+            }
+        });
+        let dropped: Volume =
+            lanes.lanes.iter().flat_map(|lane| lane.ingress_counters(A).dropped[3].iter().copied()).sum();
+        assert_eq!(dropped, Volume::ZERO);
+        assert!(outcome.most_held <= memory(count as u64));
+        let best_effort: Volume = lanes.dropped().into_values().sum();
+        assert!(best_effort.frames > 0, "the flood was one");
+    }
+}
+
+#[test]
+fn a_storm_of_pauses_on_all_lanes_loses_nothing() {
+    let mut lanes = Lanes::new(settings(4, 2), 4, 11, STEP, AWAY);
+    let mut count = 0_u32;
+    run_beside(&mut lanes, 8, Nanos(1_500_000), |lanes| {
+        count += 1;
+        let time = if count.is_multiple_of(3) { PauseQuanta(1_000) } else { PauseQuanta::ZERO };
+        let lane = lanes.any_lane();
+        lanes.arrive(lane, B, TestFrame::pfc(PrioritySet::ALL, time));
+    });
+    assert_eq!(lanes.dropped(), BTreeMap::new());
+    lanes.assert_conserved();
+}
+
+/// Frames that overflow the receive rings while lane 1 is half as fast as the others, and all that are lost.
+fn lost_at_half_speed(hosts: u16, heeds_rings: bool) -> (u64, u64) {
+    const SLOW: Interval = Interval(400);
+    const LONG_AWAY: Interval = Interval::from_micros(40);
+    let most = headroom_of(LONG_AWAY) + extra_headroom(2, RATE, LONG_AWAY, Bytes(LENGTH));
+    let mut settings = settings(2, 1);
+    settings.ports[A.index()].groups[P3.index()] = lossless(XOFF, XOFF / 2, most.0);
+    // A turn of the slow lane takes 10 us, and the link must not run dry meanwhile.
+    settings.ports[B.index()].tx_window = Interval::from_micros(20);
+    let mut lanes = Lanes::new(settings, 2, 13, SLOW, LONG_AWAY).with_rings(4_096);
+    (lanes.slow, lanes.heeds_rings) = (Some(1), heeds_rings);
+    run_with_neighbour(&mut lanes, hosts, Nanos(20_000_000));
+    (lanes.overflowed, lanes.dropped().into_values().map(|it| it.frames).sum())
+}
+
+#[test]
+fn a_lane_at_half_speed_pauses_the_port_and_its_ring_loses_nothing() {
+    // Of one host, and of hosts on both lanes.
+    for hosts in [2, 16] {
+        assert_eq!(lost_at_half_speed(hosts, true), (0, 0), "{hosts} hosts");
+    }
+    assert!(lost_at_half_speed(16, false).0 > 0, "without the pause the ring overflows");
+}
+
+#[test]
+fn a_reload_of_one_lane_after_the_other_loses_nothing_whichever_way_the_threshold_moves() {
+    for (seed, xoff) in [XOFF / 3, 2 * XOFF, XOFF / 2, XOFF].into_iter().enumerate() {
+        let mut lanes = Lanes::new(settings(3, 4), 3, seed as u64, STEP, AWAY);
+        let mut settings = settings(3, 4);
+        let group = settings.ports[A.index()].groups[P3.index()].lossless().unwrap().headroom;
+        settings.ports[A.index()].groups[P3.index()] = lossless(xoff, xoff / 2, group.0);
+        let new = Arc::new(Program::new(settings).unwrap().for_lanes(3).unwrap());
+        // The followers first, each at some instant, and the lead last.
+        let mut left = vec![(0, 900_000), (2, 700_000), (1, 500_000)];
+        run_beside(&mut lanes, 12, Nanos(1_500_000), |lanes| {
+            if let Some((lane, _)) = left.pop_if(|(_, at)| lanes.now.0 >= *at) {
+                lanes.lanes[lane].install(lanes.now, new.clone()).unwrap();
+            }
+        });
+        assert!(left.is_empty());
+        assert_eq!(lanes.dropped(), BTreeMap::new(), "XOFF at {xoff}");
+        lanes.assert_conserved();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_routed_switch_sends_the_same_frames_through_any_number_of_lanes(
+        seed in any::<u64>(), count in 1_usize..5,
+        bursts in proptest::collection::vec((0_u16..4, 0_u16..4, 0_u8..8, 1_usize..40, 60_usize..1_082), 1..60),
+    ) {
+        let mut lanes = Lanes::new(routed(4), count, seed, STEP, AWAY);
+        let mut expected: BTreeMap<(u16, u16, u8, u8), Vec<u64>> = BTreeMap::new();
+        let mut label = 0;
+        for (from, to, priority, frames, length) in bursts {
+            for _ in 0..frames {
+                label += 1;
+                let flow = Flow {
+                    source_port: label as u16 % 7,
+                    ..Flow::new(PortId(from), PortId(to)).at(Priority::from_low_bits(priority))
+                };
+                let frame = flow.headers(length).labelled(label);
+                expected.entry((from, to, priority, frame.bytes[35])).or_default().push(label);
+                let lane = home(&frame, count);
+                lanes.arrive(lane, PortId(from), frame);
+            }
+            lanes.step();
+        }
+        lanes.run_until(Nanos(3_000_000));
+        lanes.assert_conserved();
+        prop_assert_eq!(lanes.dropped(), BTreeMap::new());
+        let mut left: BTreeMap<(u16, u16, u8, u8), Vec<u64>> = BTreeMap::new();
+        for (to, sent) in (0..).zip(&lanes.sent) {
+            for sent in sent.iter().filter(|sent| !sent.control) {
+                let bytes = &sent.frame.bytes;
+                left.entry((u16::from(bytes[28]), to, bytes[15] >> 5, bytes[35])).or_default().push(sent.frame.label);
+            }
+        }
+        prop_assert_eq!(left, expected);
+    }
 }

@@ -279,6 +279,11 @@ impl IngressPort {
         self.ring_is_deep && !self.lossless.is_empty()
     }
 
+    /// The priorities that are paused because a receive ring is deep, and for nothing else.
+    pub fn paused_for_ring(&self) -> PrioritySet {
+        self.for_ring
+    }
+
     /// Pauses the lossless groups that are not paused.
     #[cold]
     fn pause_for_ring(&mut self) {
@@ -286,7 +291,7 @@ impl IngressPort {
         for priority in free.iter() {
             self.pause(priority, Some(PauseCause::ReceiveRing));
         }
-        self.for_ring = free;
+        self.for_ring = self.for_ring.union(free);
     }
 
     /// Pauses `priority` if there is a cause. A priority that is already paused keeps its first cause.
@@ -310,11 +315,19 @@ impl IngressPort {
         for priority in self.lossless.iter() {
             let (group, kept) = (&mut self.groups[priority.index()], kept[priority.index()]);
             group.note_others(others(priority));
+            let above = threshold::above(group, pools);
             if kept.is_some() {
                 self.kept = self.kept.with(priority);
             }
-            let cause = kept.or_else(|| threshold::above(group, pools));
-            self.pause(priority, cause);
+            match (kept, above) {
+                (Some(PauseCause::ReceiveRing), None) => {
+                    if !self.pauses.paused().contains(priority) {
+                        self.pause(priority, kept);
+                        self.for_ring = self.for_ring.with(priority);
+                    }
+                }
+                _ => self.pause(priority, kept.or(above)),
+            }
         }
     }
 
@@ -323,10 +336,13 @@ impl IngressPort {
         let mut wants = [None; Priority::COUNT];
         for priority in self.pauses.paused().iter() {
             let is_low = threshold::is_low(&self.groups[priority.index()], pools);
+            let is_for_ring = self.for_ring.contains(priority);
             wants[priority.index()] = match (self.ring_is_deep, is_low) {
-                (true, _) => Some(PauseCause::ReceiveRing),
-                (false, true) => None,
-                (false, false) => self.pauses.cause(priority),
+                (true, _) if is_for_ring || is_low => Some(PauseCause::ReceiveRing),
+                (_, true) => None,
+                // Another lane's ring is its own matter.
+                (false, false) if is_for_ring => None,
+                (_, false) => self.pauses.cause(priority),
             };
         }
         wants
@@ -363,7 +379,7 @@ impl IngressPort {
                 self.pauses.follow(Directive::Resume { priority });
             }
         }
-        self.for_ring = PrioritySet::EMPTY;
+        self.for_ring = self.for_ring.intersection(self.kept);
         if self.ring_is_deep {
             self.pause_for_ring();
         }

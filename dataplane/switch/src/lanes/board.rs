@@ -42,7 +42,7 @@ pub struct Board {
     heard: Box<[Line]>,
     /// By lane: the use of the pools.
     pools: Box<[Line]>,
-    /// By port: the priorities that the lead pauses, and the lead's causes are its own.
+    /// By port: the priorities that the lead pauses, and those of them that it pauses for a receive ring.
     paused: Box<[Line]>,
     horizons: Box<[Claims]>,
 }
@@ -211,12 +211,14 @@ impl Board {
         PoolUse { shared, headroom, egress_lossy }
     }
 
-    pub(super) fn show_paused(&self, port: PortId, paused: PrioritySet) {
-        self.paused[port.index()].store(0, u64::from(paused.bits()));
+    pub(super) fn show_paused(&self, port: PortId, paused: PrioritySet, for_ring: PrioritySet) {
+        let word = u64::from(for_ring.bits()) << 8 | u64::from(paused.bits());
+        self.paused[port.index()].store(0, word);
     }
 
     #[inline]
-    pub(super) fn paused(&self, port: PortId) -> PrioritySet {
-        PrioritySet::from_bits(self.paused[port.index()].load(0) as u8)
+    pub(super) fn paused(&self, port: PortId) -> (PrioritySet, PrioritySet) {
+        let [.., for_ring, paused] = self.paused[port.index()].load(0).to_be_bytes();
+        (PrioritySet::from_bits(paused), PrioritySet::from_bits(for_ring))
     }
 }

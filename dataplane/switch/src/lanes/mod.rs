@@ -126,9 +126,12 @@ impl Lane {
     #[inline]
     pub fn kept(&self, port: PortId) -> [Option<PauseCause>; Priority::COUNT] {
         if !self.leads() {
-            let paused = self.board.paused(port);
+            let (paused, for_ring) = self.board.paused(port);
             return core::array::from_fn(|index| {
-                paused.contains(Priority::from_low_bits(index as u8)).then_some(PauseCause::Threshold)
+                let priority = Priority::from_low_bits(index as u8);
+                let for_ring = for_ring.contains(priority);
+                let cause = if for_ring { PauseCause::ReceiveRing } else { PauseCause::Threshold };
+                paused.contains(priority).then_some(cause)
             });
         }
         let wants = self.others().map(|lane| self.board.waiting(lane, port).wants);
@@ -221,10 +224,10 @@ impl Lane {
         }
     }
 
-    /// Shows the priorities of `port` that the lead pauses.
-    pub fn show_paused(&self, port: PortId, paused: PrioritySet) {
-        if self.board.paused(port) != paused {
-            self.board.show_paused(port, paused);
+    /// Shows the priorities of `port` that the lead pauses, and those of them that it pauses for a receive ring alone.
+    pub fn show_paused(&self, port: PortId, paused: PrioritySet, for_ring: PrioritySet) {
+        if self.board.paused(port) != (paused, for_ring) {
+            self.board.show_paused(port, paused, for_ring);
         }
     }
 

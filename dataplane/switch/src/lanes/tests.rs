@@ -98,8 +98,11 @@ fn what_a_follower_wants_keeps_the_lead_and_what_the_lead_pauses_keeps_the_follo
     follower.show(PORT, &Default::default(), waiting);
     assert_eq!(lead.kept(PORT)[P3.index()], Some(PauseCause::MemoryLow));
     assert_eq!(follower.kept(PORT), [None; Priority::COUNT]);
-    lead.show_paused(PORT, PrioritySet::EMPTY.with(P3));
+    let p3 = PrioritySet::EMPTY.with(P3);
+    lead.show_paused(PORT, p3, PrioritySet::EMPTY);
     assert_eq!(follower.kept(PORT)[P3.index()], Some(PauseCause::Threshold));
+    lead.show_paused(PORT, p3, p3);
+    assert_eq!(follower.kept(PORT)[P3.index()], Some(PauseCause::ReceiveRing));
     follower.show(PORT, &Default::default(), Waiting::default());
     assert_eq!(lead.kept(PORT), [None; Priority::COUNT]);
 }

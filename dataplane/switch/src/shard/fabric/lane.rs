@@ -75,7 +75,7 @@ impl<F: Frame> Fabric<F> {
             let cells = own_cells(egress);
             lane.show(port, &collected(levels), Waiting { cells, claimed: 0, wants: ingress.wants(pools) });
             if lane.leads() {
-                lane.show_paused(port, ingress.pauses.paused());
+                lane.show_paused(port, ingress.pauses.paused(), ingress.paused_for_ring());
             }
         }
         lane.end_turn(pools.held());
