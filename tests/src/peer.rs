@@ -106,6 +106,7 @@ impl Peer {
             tx_window: Interval::ZERO,
             interface_delay: Interval::ZERO,
             cell_occupancy: cost(length.0) as f64 / WireBytes::of_frame(length).0 as f64,
+            lanes: 1,
         };
         HeadroomSum::new(&terms).total().0
     }

@@ -62,6 +62,7 @@ fn headroom(gigabits: u64) -> u64 {
         tx_window: Interval::ZERO,
         interface_delay: Interval::ZERO,
         cell_occupancy: 1.125,
+        lanes: 1,
     };
     HeadroomSum::new(&terms).total().0
 }

@@ -89,6 +89,7 @@ fn mixed(lengths: [&[usize]; 2], egress: BitRate, flood: usize) -> (Network, u64
         tx_window: Interval::ZERO,
         interface_delay: Interval::ZERO,
         cell_occupancy: 1.08,
+        lanes: 1,
     };
     let headroom = HeadroomSum::new(&terms).total().0;
     for port in &mut settings.ports {

@@ -46,6 +46,7 @@ fn headroom_of(away: Interval) -> Bytes {
         tx_window: WINDOW,
         interface_delay: Interval(2 * away.0),
         cell_occupancy: cost(LENGTH) as f64 / WireBytes::of_frame(Bytes(LENGTH)).0 as f64,
+        lanes: 1,
     };
     HeadroomSum::new(&terms).total()
 }

@@ -120,6 +120,7 @@ fn headroom(delay: Interval) -> Bytes {
         tx_window: Interval::ZERO,
         interface_delay: Interval::ZERO,
         cell_occupancy: 1.08,
+        lanes: 1,
     };
     HeadroomSum::new(&terms).total()
 }

@@ -43,7 +43,8 @@ pub(crate) fn build(
     let forwarding = forwarding(document, problems);
     let forwarding_resolved = !problems.has_errors();
     let cell_occupancy = document.buffer().cell_occupancy();
-    let builder = Builder { problems, name, cell_occupancy, ports: document.ports(), directory };
+    let lanes = document.dpdk().lanes().into();
+    let builder = Builder { problems, name, cell_occupancy, lanes, ports: document.ports(), directory };
     let mut ports = Vec::new();
     let mut links = Vec::new();
     let mut emulations = Vec::new();
@@ -58,7 +59,7 @@ pub(crate) fn build(
     notifiers::add_queues(&mut ports);
     let dpdk = runtime::dpdk(document.dpdk(), name);
     let runtime = Runtime {
-        devices: device::build(document, &ports, &dpdk.cores, problems),
+        devices: device::build(document, &ports, &dpdk, problems),
         dpdk,
         control: runtime::control(document.control(), name, problems),
         process: runtime::process(document.process(), problems),

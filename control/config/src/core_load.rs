@@ -6,12 +6,17 @@ use switch::program::PortSettings;
 use switch::receive_ring::RingRoom;
 use units::{BitRate, Bytes, Interval, WireBytes};
 
+use crate::keys::running::MOST_LANES;
 use units::human::{length, thousands};
 
 /// The assumed capacity of a core, in frames per second of any length. With everything on, 65,536 flows and frames of
 /// 128 bytes, a measured core carried 0.34 of 14.7 million (docs/performance.md, on the wire). Forwarding alone
 /// carries more, and a million flows less.
 pub const FRAMES_PER_SECOND: u64 = 5_000_000;
+
+/// Lanes share ports by the addresses of hosts, which is never even. The busiest one is assumed to get this many twelfths of an
+/// even share, so 0.6 of what two lanes get.
+const BUSIEST: (u64, u64) = (12, 10);
 
 /// The path MTUs of RDMA (InfiniBand Architecture Specification, volume 1, section 9.2, PMTU), in bytes of payload.
 const PATH_MTUS: [u64; 5] = [4_096, 2_048, 1_024, 512, 256];
@@ -36,9 +41,12 @@ pub struct CoreLoad {
     pub core: Option<usize>,
     /// The names of its ports.
     pub ports: Vec<String>,
-    /// The sum of their rates; saturates.
+    /// The number of lanes of the gateway. Each of several has a share of all ports.
+    pub lanes: usize,
+    /// The sum of their rates, or the share of it that the busiest lane gets; saturates.
     pub rate: BitRate,
-    /// The fewest frames per second with which RDMA fills its ports, using the largest path MTU that fits each.
+    /// The fewest frames per second with which RDMA fills its ports, or that share of them, using the largest path MTU that fits
+    /// each.
     pub fewest_frames: u64,
     /// The number of its first port.
     pub(crate) first: usize,
@@ -58,6 +66,7 @@ impl CoreLoad {
         Self {
             core,
             ports: vec![port.name.clone()],
+            lanes: 1,
             rate: port.rate,
             fewest_frames: frames(port.rate, packet(port.max_frame)),
             first,
@@ -106,17 +115,28 @@ impl CoreLoad {
 
     /// The core in words.
     pub fn name(&self) -> String {
-        self.core.map_or_else(|| "a core that the gateway chooses".into(), |core| format!("core {core}"))
+        let core =
+            self.core.map_or_else(|| "a core that the gateway chooses".into(), |core| format!("core {core}"));
+        match self.lanes {
+            1 => core,
+            lanes => format!("{core}, one of {lanes} lanes,"),
+        }
+    }
+
+    /// The rate in words.
+    fn share(&self) -> String {
+        let most = if self.lanes > 1 { "up to " } else { "" };
+        format!("{most}{:#}", self.rate)
     }
 
     /// The warning about a core that does not keep up: by how much, and what to change.
     pub(crate) fn behind(&self) -> String {
         format!(
-            "{} handles about {} frames a second, but {:#} of {} bring {} a second even with the largest RDMA path MTU that \
+            "{} handles about {} frames a second, but {} of {} bring {} a second even with the largest RDMA path MTU that \
              fits; {}; {}",
             self.name(),
             thousands(FRAMES_PER_SECOND),
-            self.rate,
+            self.share(),
             self.ports.join(", "),
             thousands(self.fewest_frames),
             match self.pauses() {
@@ -129,8 +149,11 @@ impl CoreLoad {
     }
 
     fn remedy(&self) -> String {
+        if let (2.., Some(lanes)) = (self.lanes, lanes_for(core::slice::from_ref(self))) {
+            return format!("set dpdk.lanes = {lanes}");
+        }
         let spread = "put its ports on more cores (dpdk.cores, port.device.core)";
-        match (self.ports.len() > 1, self.longer_frames) {
+        match (self.ports.len() > 1 && self.lanes == 1, self.longer_frames) {
             (true, true) => format!("{spread}, or raise mtu"),
             (true, false) => spread.into(),
             (false, true) => "raise mtu, or send less through the port".into(),
@@ -142,7 +165,8 @@ impl CoreLoad {
 /// One line: the core, its ports, their rate, and the frame lengths with which it keeps up, or pauses.
 impl fmt::Display for CoreLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}, {:#}: keeps up with frames of ", self.name(), self.ports.join(", "), self.rate)?;
+        let (name, ports) = (self.name(), self.ports.join(", "));
+        write!(f, "{}: {ports}, {}: keeps up with frames of ", name.trim_end_matches(','), self.share())?;
         let (least, shortest) = (self.least_mean(), WireBytes::of_frame(Bytes(WireBytes::MINIMUM_FRAME)));
         match least > shortest {
             true => write!(f, "{} and more on the wire", length(least.0))?,
@@ -160,6 +184,36 @@ impl fmt::Display for CoreLoad {
         }
         Ok(())
     }
+}
+
+/// What the busiest of `lanes` lanes gets of `rate`, rounded up.
+pub(crate) fn busiest(rate: BitRate, lanes: usize) -> BitRate {
+    let (more, even) = BUSIEST;
+    let share = u128::from(rate.bits_per_second()) * u128::from(more);
+    let share = share.div_ceil(u128::from(even) * lanes.max(1) as u128);
+    u64::try_from(share).ok().and_then(BitRate::new).unwrap_or(rate).min(rate)
+}
+
+/// Frames per second that come to a gateway with `lanes` lanes while the busiest one gets what a core takes.
+pub(crate) fn carried(lanes: usize) -> u64 {
+    match lanes as u64 {
+        0 | 1 => FRAMES_PER_SECOND,
+        lanes => FRAMES_PER_SECOND * lanes * BUSIEST.1 / BUSIEST.0,
+    }
+}
+
+/// The least number of lanes, more than one, that carry what comes to all cores of a gateway; `None` if there cannot be as
+/// many.
+pub(crate) fn lanes_for(cores: &[CoreLoad]) -> Option<usize> {
+    let alone = || cores.iter().map(|load| load.fewest_frames).fold(0, u64::saturating_add);
+    let frames = match cores.first()? {
+        CoreLoad { lanes: 1, .. } => alone().into(),
+        // All lanes are alike.
+        CoreLoad { lanes, fewest_frames, .. } => {
+            u128::from(*fewest_frames) * u128::from(carried(*lanes)) / u128::from(FRAMES_PER_SECOND)
+        }
+    };
+    (2..=usize::from(MOST_LANES)).find(|lanes| frames <= carried(*lanes).into())
 }
 
 /// The receive ring of a port with lossless priorities, whose `distance` is known.

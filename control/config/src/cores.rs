@@ -9,11 +9,11 @@ use switch::ForwardingSettings;
 use switch::program::{PortSettings, Settings};
 use units::{BitRate, Interval, WireBytes};
 
-use crate::core_load::{Core, RingReach};
+use crate::core_load::{Core, RingReach, busiest};
 use crate::flow_control;
 use crate::headroom::{HeadroomSum, HeadroomTerms};
 use crate::link::Link;
-use crate::runtime::{Device, DeviceKind, Runtime};
+use crate::runtime::{Device, DeviceKind, Dpdk, Runtime};
 
 pub use crate::core_load::{CoreLoad, FRAMES_PER_SECOND};
 
@@ -91,6 +91,9 @@ fn add<C: Ord>(load: &mut BTreeMap<C, u64>, core: C, rate: BitRate) {
 /// The loads of all cores that have ports: first the cores that the file names, in order, then those that the gateway
 /// chooses, in the order of their first ports. If the file does not name the cores, there is one for each port.
 pub(crate) fn loads(settings: &Settings, links: &[Link], runtime: &Runtime) -> Vec<CoreLoad> {
+    if runtime.dpdk.lanes > 1 {
+        return of_lanes(settings, links, runtime);
+    }
     let named = |placement: Placement| {
         let Placement { core, rate, peer } = placement;
         Placement { core: core.map(Core::Named), rate, peer }
@@ -116,10 +119,31 @@ pub(crate) fn loads(settings: &Settings, links: &[Link], runtime: &Runtime) -> V
     loads
 }
 
+/// The loads of lanes, each the share of the busiest one, on the first cores that the file names.
+fn of_lanes(settings: &Settings, links: &[Link], runtime: &Runtime) -> Vec<CoreLoad> {
+    let Dpdk { cores, lanes, .. } = &runtime.dpdk;
+    let shares = settings.ports.iter().enumerate().map(|(number, port)| {
+        let rate = busiest(port.rate, *lanes);
+        let ring = runtime.devices[number].as_ref().and_then(|device| ring(port, &links[number], device));
+        (PortSettings { rate, ..port.clone() }, ring.map(|ring| RingReach { rate, ..ring }))
+    });
+    let shares: Vec<_> = shares.collect();
+    let of_lane = |lane: usize| {
+        let core = cores.get(lane).map_or(Core::Chosen(lane), |core| Core::Named(*core));
+        let ((first, ring), rest) = shares.split_first()?;
+        let mut load = CoreLoad::new(core, 0, first, ring.clone());
+        load.lanes = *lanes;
+        rest.iter().for_each(|(port, ring)| load.add(port, ring.clone()));
+        Some(load)
+    };
+    (0..*lanes).filter_map(of_lane).collect()
+}
+
 /// The receive ring of `port` on `link`; `None` if nothing there is lossless, or no one knows when a sender stops.
 fn ring(port: &PortSettings, link: &Link, device: &Device) -> Option<RingReach> {
     let terms = link.terms(port, 1.0).filter(|_| !port.lossless().is_empty())?;
-    let comes = HeadroomSum::new(&HeadroomTerms { interface_delay: Interval::ZERO, ..terms }).total();
+    let comes =
+        HeadroomSum::new(&HeadroomTerms { interface_delay: Interval::ZERO, lanes: 1, ..terms }).total();
     Some(RingReach {
         port: port.name.clone(),
         rate: port.rate,

@@ -9,19 +9,24 @@ use crate::machine::{Core, Driver, MemifRole, PciAddress, RingSize, VirtualDevic
 use crate::memory::{self, Layout};
 use crate::notes::Problems;
 use crate::problem::ProblemKind;
-use crate::runtime::{Device, DeviceKind};
+use crate::runtime::{Device, DeviceKind, Dpdk};
 use crate::table::at;
 
 /// The device of each port.
 pub(crate) fn build(
     document: &Document,
     ports: &[PortSettings],
-    cores: &[usize],
+    dpdk: &Dpdk,
     problems: &Problems<'_>,
 ) -> Vec<Option<Device>> {
+    let Dpdk { cores, lanes, .. } = dpdk;
     let devices = document.ports().iter().zip(ports).enumerate().map(|(index, (decl, port))| {
         let decl = decl.device.as_ref()?;
-        if let Some(core) = decl.core.as_ref().filter(|it| !cores.is_empty() && !cores.contains(&it.value.0))
+        if let (Some(core), 2..) = (&decl.core, *lanes) {
+            let with = format!("dpdk.lanes = {lanes}, as every lane serves every port");
+            problems.error(&core.place, ProblemKind::Meaningless { with });
+        } else if let Some(core) =
+            decl.core.as_ref().filter(|it| !cores.is_empty() && !cores.contains(&it.value.0))
         {
             let cores = cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             problems.error(&core.place, ProblemKind::CoreUnlisted { core: core.value.0, cores });

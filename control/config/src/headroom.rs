@@ -1,15 +1,16 @@
 //! The headroom of a lossless priority group: what the group may still take once it has crossed its threshold.
 //!
 //! ```text
-//! crossing frame + peer frame + cell occupancy x (own frame + pause + cable + waiting + interfaces + response)
+//! crossing frame + peer frame + cell occupancy x (own frame + pause + cable + waiting + interfaces + response) + lanes
 //! ```
 //!
 //! Five terms are those of SONiC (`buffer_headroom_*.lua` of sonic-swss, after IEEE 802.1Q annex N). `tx_window` and
-//! `interface_delay` are those of a software gateway. Neither SONiC nor the annex counts the frame that crosses the
+//! `interface_delay` are those of a software gateway, and `lanes` is that of one with several cores for a port. Neither SONiC nor the annex counts the frame that crosses the
 //! threshold; `docs/configuration.md` compares the sums.
 
 use core::fmt;
 
+use switch::lanes::extra_headroom;
 use units::human::bytes;
 use units::{BitRate, Bytes, Cells, Distance, Interval, WireBytes};
 use wire::ethernet;
@@ -32,6 +33,8 @@ pub struct HeadroomTerms {
     pub interface_delay: Interval,
     /// Bytes of buffer that a byte may occupy, 1 or more.
     pub cell_occupancy: f64,
+    /// Lanes of the gateway. One of them sends the pauses of all.
+    pub lanes: usize,
 }
 
 /// The headroom of a port, term by term.
@@ -57,16 +60,19 @@ pub struct HeadroomSum {
     /// Bytes that arrive during `interface_delay`.
     pub interfaces: WireBytes,
     /// Bytes that arrive until the peer has stopped: 64 bytes for each quantum that it is allowed (802.3 clause
-    /// 31B.3.7), or those of its `tx_window`, if it is a gateway like this one, whichever is more.
+    /// 31B.3.7), or those of the `tx_window` of each of its lanes, if it is a gateway like this one, whichever is more.
     pub response: WireBytes,
-    /// Factor of all terms but the first two.
+    /// Factor of the terms that pass on the link, from `own_frame` to `response`.
     pub cell_occupancy: f64,
+    /// What arrives at other lanes before the one that sends pauses knows of it ([`switch::lanes::extra_headroom`]); zero
+    /// with one lane.
+    pub lanes: Bytes,
 }
 
 impl HeadroomSum {
     /// Computes the headroom of a port.
     pub fn new(terms: &HeadroomTerms) -> Self {
-        let rate = terms.rate;
+        let (rate, lanes) = (terms.rate, terms.lanes.max(1) as u64);
         let during = |time: Interval| {
             let bits = u128::from(rate.bits_per_second()) * u128::from(time.0);
             saturate(bits.div_ceil(8_000_000_000))
@@ -82,8 +88,9 @@ impl HeadroomSum {
             cable: saturate(bit_metres.div_ceil(8 * u128::from(Distance::FIBRE_SPEED))),
             waiting: during(terms.tx_window),
             interfaces: during(terms.interface_delay),
-            response: WireBytes(response_quanta(rate) * 64).max(during(terms.tx_window)),
+            response: WireBytes(response_quanta(rate) * 64).max(during(terms.tx_window * lanes)),
             cell_occupancy: terms.cell_occupancy,
+            lanes: extra_headroom(lanes, rate, terms.interface_delay, terms.max_frame),
         }
     }
 
@@ -107,7 +114,7 @@ impl HeadroomSum {
     /// The headroom itself, rounded up.
     pub fn total(&self) -> Bytes {
         let scaled = self.on_the_wire().0 as f64 * self.cell_occupancy;
-        self.crossing_frame + self.peer_frame + Bytes(scaled.ceil() as u64)
+        self.crossing_frame + self.peer_frame + Bytes(scaled.ceil() as u64) + self.lanes
     }
 }
 
@@ -149,6 +156,9 @@ impl fmt::Display for HeadroomSum {
         line(1.0, self.crossing_frame.0, "the frame that crosses the threshold")?;
         line(1.0, self.peer_frame.0, "the last frame that the peer begins")?;
         self.scaled().into_iter().try_for_each(|(term, what)| line(self.cell_occupancy, term.0, what))?;
+        if self.lanes > Bytes::ZERO {
+            line(1.0, self.lanes.0, "at other lanes, before the lead knows")?;
+        }
         write!(f, "  {:>14} in all", self.total().to_string())
     }
 }
@@ -171,6 +181,7 @@ mod tests {
             tx_window: Interval::ZERO,
             interface_delay: Interval::ZERO,
             cell_occupancy: 1.125,
+            lanes: 1,
         }
     }
 
@@ -220,6 +231,7 @@ mod tests {
             max_frame: Bytes(u64::MAX),
             longest_sent: Bytes(u64::MAX - 24),
             cell_occupancy: 4.0,
+            lanes: 16,
         };
         assert_eq!(HeadroomSum::new(&extreme).total(), Bytes::MAX);
     }

@@ -105,10 +105,10 @@ impl Gateway {
 
     /// The part of the shared pool needed to cover `more` per port.
     fn taken(&self, more: &[Interval]) -> Bytes {
-        let ports = self.program.settings().ports.iter().zip(more);
-        let taken = |(port, more): (&PortSettings, &Interval)| {
+        let ports = self.program.settings().ports.iter().zip(&self.links).zip(more);
+        let taken = |((port, link), more): ((&PortSettings, &Link), &Interval)| {
             let groups = port.groups.iter().filter_map(GroupSettings::lossless).count() as u64;
-            Bytes(room(port, *more, self.cell_occupancy).0.saturating_mul(groups))
+            Bytes(room(port, link, *more, self.cell_occupancy).0.saturating_mul(groups))
         };
         ports.map(taken).sum()
     }
@@ -145,7 +145,7 @@ fn covered(port: &PortSettings, link: &Link, cell_occupancy: f64) -> Option<Inte
     let stated = link.interface_delay;
     let Some(sum) = link.headroom(port, cell_occupancy) else { return Some(stated) };
     // Headroom beyond the formula covers time too, as long as pauses last until they are refreshed.
-    let beyond = least.saturating_sub(sum.total()).0 as f64 / cell_occupancy;
+    let beyond = least.saturating_sub(sum.total()).0 as f64 / link.late_occupancy(cell_occupancy);
     let beyond = port.rate.serialization().time_within(WireBytes(beyond as u64));
     // In whole microseconds, because a remainder of rounding up covers nothing.
     let beyond = Interval(beyond.0 / 1_000 * 1_000);
@@ -177,11 +177,11 @@ fn arriving(port: &PortSettings, more: Interval) -> WireBytes {
 }
 
 /// The room that each lossless group of `port` needs for a worker that is late by `more`.
-fn room(port: &PortSettings, more: Interval, cell_occupancy: f64) -> Bytes {
+fn room(port: &PortSettings, link: &Link, more: Interval, cell_occupancy: f64) -> Bytes {
     let arriving = arriving(port, more);
     match flow_control::lateness(&port.flow_control) {
         Some(_) => Cells::of_any_mix(arriving).bytes(),
-        None => Bytes((arriving.0 as f64 * cell_occupancy).ceil() as u64),
+        None => Bytes((arriving.0 as f64 * link.late_occupancy(cell_occupancy)).ceil() as u64),
     }
 }
 
@@ -194,7 +194,7 @@ fn cover(
     buffer: &mut BufferSettings,
 ) {
     let Some(covers) = covered(port, link, cell_occupancy).filter(|_| more > Interval::ZERO) else { return };
-    let (room, arriving) = (room(port, more, cell_occupancy), arriving(port, more));
+    let (room, arriving) = (room(port, link, more, cell_occupancy), arriving(port, more));
     let by_headroom = flow_control::lateness(&port.flow_control).is_none();
     if by_headroom {
         link.interface_delay += more;

@@ -18,6 +18,8 @@ pub struct Link {
     pub delay: Option<DelayBounds>,
     /// The lossless priorities that the neighbour may turn off and on again by DCBX.
     pub willing: PrioritySet,
+    /// Lanes of the gateway at this end.
+    pub lanes: usize,
 }
 
 /// The delays, one way, that a measurement of a link is believed to have.
@@ -62,7 +64,14 @@ impl Link {
             tx_window: port.tx_window,
             interface_delay: self.interface_delay,
             cell_occupancy,
+            lanes: self.lanes,
         })
+    }
+
+    /// The headroom for each byte that arrives while a worker is late. With lanes, the one that sends pauses may be late after
+    /// another one was.
+    pub(crate) fn late_occupancy(&self, cell_occupancy: f64) -> f64 {
+        if self.lanes > 1 { cell_occupancy + 1.0 } else { cell_occupancy }
     }
 
     /// The headroom of `port` on this link; `None` if the distance is unknown.

@@ -68,10 +68,12 @@ fn read(text: &str, file: &str, directory: Option<&Path>, problems: &Problems<'_
             refused::note(error, &document, problems);
         }
     });
+    let program = program.ok()?;
+    refused::lanes(&program, built.runtime.dpdk.lanes, &document, problems);
     let gateway = Gateway {
         name,
         seed_stated: built.seed_stated,
-        program: Arc::new(program.ok()?),
+        program: Arc::new(program),
         links: built.links,
         cell_occupancy: built.cell_occupancy,
         runtime: built.runtime,

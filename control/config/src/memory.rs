@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use switch::program::{BufferSettings, Packing, PortSettings, Settings};
+use switch::lanes::beyond_pools;
+use switch::program::{BufferSettings, GroupSettings, Packing, PortSettings, Settings};
 use switch::{ControlFrame, ForwardingSettings};
 use units::{Bytes, Cells, Interval, PortId, WireBytes};
 use wire::lldp::LONGEST_EMITTED;
@@ -41,7 +42,7 @@ const WHOLE: usize = 1_024;
 const HANDED_OVER: u64 = 1_024 + 256;
 /// Frames that a worker takes from a port in a burst.
 const BURST: u64 = 32;
-/// Mbufs that are kept free for each device, a few bursts, so that its receive ring can be refilled. With fewer,
+/// Mbufs that are kept free for each receive ring, a few bursts, so that it can be refilled. With fewer,
 /// memory is low.
 const KEPT_FREE: u64 = 256;
 /// The assumed least time between two control frames on an emulated link.
@@ -115,18 +116,42 @@ pub(crate) fn packing(
         ForwardingSettings::Bridge(_) => ports.len().saturating_sub(1).max(1) as u64,
         ForwardingSettings::Patch(_) | ForwardingSettings::Route(_) => 1,
     };
+    let lanes = lanes(runtime);
     let unseen = Cells((cores - 1) * BURST * copies * Cells::of_frame(longest).0);
-    let held = Cells(capacity(buffer, ports).0.div_ceil(Cells::SIZE)) + unseen;
-    let queues = ports.iter().map(|port| port.queues.len() as u64).sum::<u64>() + cores * cores;
+    let held =
+        Cells((capacity(buffer, ports) + beyond_all_pools(ports, runtime)).0.div_ceil(Cells::SIZE)) + unseen;
+    let queues = ports.iter().map(|port| port.queues.len() as u64).sum::<u64>();
+    // Each core has a queue for each core, and hands frames over. A lane has all queues, and hands nothing over.
+    let (queues, handed_over) = match lanes {
+        1 => (queues + cores * cores, cores * (cores - 1) * HANDED_OVER),
+        _ => ((queues + 1) * lanes, 0),
+    };
     let frames = held.0.div_ceil(Cells::of_frame(below).0)
         + queues * Packing::PER_QUEUE as u64
         + cores * WHOLE as u64
-        + cores * (cores - 1) * HANDED_OVER;
+        + handed_over;
     Packing { whole: WHOLE, below, frames: frames as usize }
 }
 
-/// The number of worker cores. If they are not stated, one for each device, at least one.
+/// What lossless groups may hold beyond the pools while lanes do not see each other's frames.
+fn beyond_all_pools(ports: &[PortSettings], runtime: &Runtime) -> Bytes {
+    let of_port = |port: &PortSettings| {
+        let groups = port.groups.iter().filter_map(GroupSettings::lossless).count() as u64;
+        Bytes(beyond_pools(lanes(runtime), port.max_frame).0.saturating_mul(groups))
+    };
+    ports.iter().map(of_port).sum()
+}
+
+/// The number of lanes, each of which has rings and queues of every port.
+fn lanes(runtime: &Runtime) -> u64 {
+    runtime.dpdk.lanes.max(1) as u64
+}
+
+/// The number of worker cores: the lanes, or the cores of ports. If they are not stated, one for each device, at least one.
 fn cores(runtime: &Runtime) -> u64 {
+    if runtime.dpdk.lanes > 1 {
+        return lanes(runtime);
+    }
     let stated = runtime.dpdk.cores.len();
     let devices = runtime.devices.iter().flatten().count();
     (if stated > 0 { stated.min(devices) } else { devices }).max(1) as u64
@@ -150,13 +175,13 @@ pub struct MemorySum {
     pub buffer: Bytes,
     /// Mbufs kept free to refill receive rings. With fewer, memory is low.
     pub kept_free: u64,
-    /// Mbufs in the receive rings of all ports.
+    /// Mbufs in the receive rings of all ports, one for each lane.
     pub receive_rings: u64,
-    /// Mbufs in the transmit rings of all ports: this many of data frames, and as many of control frames.
+    /// Mbufs in the transmit rings of all ports, one for each lane: this many of data frames, and as many of control frames.
     pub transmit_rings: u64,
     /// Mbufs on each emulated link.
     pub links: Vec<OnLink>,
-    /// The number of worker cores. If they are not stated, one for each device.
+    /// The number of worker cores: the lanes, or the cores of ports. If they are not stated, one for each device.
     pub cores: u64,
     /// Bytes of the longest control frame.
     longest_control: u64,
@@ -182,7 +207,7 @@ pub struct OnLink {
 impl OnLink {
     /// The frames on the link behind `port`: those that leave within the delay, and those that were handed over
     /// early.
-    fn new(id: PortId, port: &PortSettings, emulation: &Emulation) -> Self {
+    fn new(id: PortId, port: &PortSettings, emulation: &Emulation, lanes: u64) -> Self {
         let held_back = if emulation.reorder > 0.0 { emulation.reorder_by } else { Interval::ZERO };
         let time = emulation.delay + held_back + port.tx_window;
         let bytes = port.rate.bytes_in(time);
@@ -194,9 +219,9 @@ impl OnLink {
         Self {
             port: id,
             name: port.name.clone(),
-            // One burst more, because bursts arrive as a whole.
-            data: once * twice + 32,
-            control: time.0.div_ceil(CONTROL_SPACING.0) * twice_control + 32,
+            // One burst of each lane more, because bursts arrive as a whole.
+            data: once * twice + BURST * lanes,
+            control: time.0.div_ceil(CONTROL_SPACING.0) * twice_control + BURST * lanes,
             bytes: WireBytes(port.rate.bytes_in(time + LATE) * twice),
         }
     }
@@ -205,18 +230,18 @@ impl OnLink {
 impl MemorySum {
     /// The sum for a gateway.
     pub(crate) fn new(settings: &Settings, runtime: &Runtime) -> Self {
-        let devices = || runtime.devices.iter().flatten();
+        let (devices, lanes) = (|| runtime.devices.iter().flatten(), lanes(runtime));
         let links = runtime.emulations.iter().zip(&settings.ports).enumerate();
         let links = links.filter_map(|(index, (emulation, port))| {
             let id = PortId(u16::try_from(index).ok()?);
-            Some(OnLink::new(id, port, emulation.as_ref()?))
+            Some(OnLink::new(id, port, emulation.as_ref()?, lanes))
         });
         Self {
             waiting: settings.buffer.packing.map_or(0, |packing| packing.frames as u64),
             buffer: capacity(&settings.buffer, &settings.ports),
-            kept_free: devices().count() as u64 * KEPT_FREE,
-            receive_rings: devices().map(|device| u64::from(device.receive_descriptors)).sum(),
-            transmit_rings: devices().map(|device| u64::from(device.transmit_descriptors)).sum(),
+            kept_free: devices().count() as u64 * lanes * KEPT_FREE,
+            receive_rings: devices().map(|device| lanes * u64::from(device.receive_descriptors)).sum(),
+            transmit_rings: devices().map(|device| lanes * u64::from(device.transmit_descriptors)).sum(),
             links: links.collect(),
             cores: cores(runtime),
             longest_control: longest_control(&settings.ports),

@@ -55,7 +55,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         }
         check.obedience(index, decl);
         if let Some(choice) = &decl.watchdog {
-            watchdog::check(choice, port, problems);
+            watchdog::check(choice, port, built.runtime.dpdk.lanes, problems);
         }
         for declared in decl.queue.iter().flatten() {
             check.queue(index, port, declared);
@@ -69,9 +69,12 @@ fn check_cores(built: &Built, document: &Document, problems: &Problems<'_>) {
     if runtime.devices.iter().all(Option::is_none) {
         return;
     }
-    for load in cores::loads(settings, links, runtime).iter().filter(|load| !load.keeps_up()) {
+    let lanes = document.dpdk().place_of("lanes").filter(|_| runtime.dpdk.lanes > 1);
+    // All lanes are alike.
+    let told = if lanes.is_some() { 1 } else { usize::MAX };
+    for load in cores::loads(settings, links, runtime).iter().filter(|load| !load.keeps_up()).take(told) {
         let kind = ProblemKind::CoreBehind { load: Box::new(load.clone()) };
-        problems.warning(&place_of_core(load.first, document), kind);
+        problems.warning(lanes.unwrap_or(&place_of_core(load.first, document)), kind);
     }
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Builder<'a> {
     /// The name of the gateway.
     pub name: &'a str,
     pub cell_occupancy: f64,
+    /// Lanes of the gateway.
+    pub lanes: usize,
     /// All ports of the file.
     pub ports: &'a [PortDecl],
     /// The directory in which paths of key files begin.
@@ -60,6 +62,7 @@ impl Builder<'_> {
                 senders,
                 delay,
                 willing: PrioritySet::EMPTY,
+                lanes: self.lanes,
             },
             emulation,
         ))

@@ -6,6 +6,7 @@ use core::ops::Range;
 use simulation::topology::PlanError;
 use simulation::workload::PoissonError;
 use std::path::PathBuf;
+use switch::LanesRefusal;
 use switch::program::ProgramError;
 use units::human::thousands;
 use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
@@ -346,6 +347,12 @@ pub enum ProblemKind {
     ArgumentOfKey { argument: &'static str, key: &'static str },
     #[error("core {core} is not in dpdk.cores, which lists {cores}")]
     CoreUnlisted { core: usize, cores: String },
+    #[error(
+        "names {cores} of the {lanes} cores that dpdk.lanes = {lanes} needs; name at least {lanes}, or set dpdk.lanes = {cores}"
+    )]
+    FewCores { cores: usize, lanes: usize },
+    #[error("{refusal}; {remedy}, or set dpdk.lanes = 1")]
+    Lanes { refusal: Box<LanesRefusal>, remedy: &'static str },
     #[error(
         "is not the core of port {from}, whose pauses this port passes on; put both ports on the same core"
     )]

@@ -4,6 +4,7 @@ use switch::ForwardingSettings;
 use switch::congestion::LsccPortsError;
 use switch::congestion::adaptive_ecn::AdaptiveEcnError;
 use switch::congestion::red::RedError;
+use switch::lanes::{LanesRefusal, Unshared};
 use switch::program::{
     FlowControl, GroupError, PortError, PortSettings, Program, ProgramError, QueueError, RemapError, Settings,
 };
@@ -24,10 +25,9 @@ use crate::table::{Table, values};
 /// Checks the settings, and notes the first error of the buffer, of each port, and of forwarding.
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
     let settings = &built.settings;
-    let note = |result: Result<Program, ProgramError>| {
-        if let Err(error) = result {
-            note(error, document, problems);
-        }
+    let note = |result: Result<Program, ProgramError>| match result {
+        Ok(program) => lanes(&program, built.runtime.dpdk.lanes, document, problems),
+        Err(error) => note(error, document, problems),
     };
     // Program::new stops at the first error. Checking each port by itself, and forwarding with ports that have
     // nothing lossless, shows an error of each. A relay is nothing by itself, and is checked with all the rest.
@@ -48,6 +48,16 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     };
     let ports = settings.ports.iter().map(plain).collect();
     note(Program::new(Settings { ports, ..settings.clone() }));
+}
+
+/// Notes what keeps lanes from serving the ports of `program` together.
+pub(crate) fn lanes(program: &Program, lanes: usize, document: &Document, problems: &Problems<'_>) {
+    if lanes > 1
+        && let Err(refusal) = program.for_lanes(lanes)
+    {
+        let (place, remedy) = of_lanes(&refusal, document);
+        problems.error(&place, ProblemKind::Lanes { refusal: Box::new(refusal), remedy });
+    }
 }
 
 /// Notes an error at the key at fault.
@@ -205,4 +215,31 @@ fn of_forwarding(error: &ProgramError, decl: &ForwardingDecl) -> Option<Place> {
         E::BridgeCapacity { .. } => Some(decl.first(&["capacity"]).clone()),
         _ => None,
     }
+}
+
+/// The key whose setting works with one lane only, and what to do about it.
+fn of_lanes(LanesRefusal { port, what }: &LanesRefusal, document: &Document) -> (Place, &'static str) {
+    use Unshared as U;
+    let Some(port) = document.ports().iter().find(|it| it.name() == port) else {
+        return (document.dpdk().first(&["lanes"]).clone(), "remove it");
+    };
+    let mut queues = port.queue.iter().flatten();
+    let place = match what {
+        U::FlowControl => return (port.first(&["flow_control"]).clone(), "write flow_control = \"pfc\""),
+        U::Watchdog => return (port.first(&["watchdog"]).clone(), "remove this table"),
+        U::RateLimit => {
+            let of_queue = queues.find_map(|queue| queue.place_of("rate_limit"));
+            port.place_of("rate_limit").or(of_queue).unwrap_or(&port.place).clone()
+        }
+        U::AdaptiveEcn => {
+            let adaptive = queues.find_map(|queue| queue.ecn.as_ref()?.place_of("adaptive"));
+            adaptive.unwrap_or(&port.place).clone()
+        }
+        U::Notifiers | U::Queues => port.first(&["lscc", "themis", "supplement"]).clone(),
+        U::Remap => port.first(&["remap"]).clone(),
+        U::Int => port.first(&["int"]).clone(),
+        U::LinkDelay => port.first(&["link_delay"]).clone(),
+        U::LinkAgent => port.first(&["lldp"]).clone(),
+    };
+    (place, "remove it")
 }

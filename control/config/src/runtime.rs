@@ -37,6 +37,8 @@ pub struct Dpdk {
     pub hugepages: Hugepages,
     /// `cores`: the worker cores; if empty, the gateway chooses them.
     pub cores: Vec<usize>,
+    /// `lanes`: the number of cores that serve every port together, 1 to 16; with one, a port has one core.
+    pub lanes: usize,
     /// `idle`: what an idle worker does.
     pub idle: Idle,
     /// `file_prefix`: the prefix of DPDK's files, which distinguishes processes; by default the gateway's name.
@@ -153,6 +155,7 @@ pub(crate) fn dpdk(decl: &DpdkDecl, name: &str) -> Dpdk {
     Dpdk {
         hugepages: decl.hugepages(),
         cores: values(&decl.cores).map(|core| core.value.0).collect(),
+        lanes: decl.lanes().into(),
         idle: decl.idle(),
         file_prefix: prefix.unwrap_or_else(|| FilePrefix::of_gateway(name)).0,
         arguments: values(&decl.arguments).map(|it| it.value.0.clone()).collect(),
@@ -165,6 +168,7 @@ pub(crate) fn dpdk_in_force(dpdk: &Dpdk) -> DpdkDecl {
     DpdkDecl {
         hugepages: at(dpdk.hugepages),
         cores: list(dpdk.cores.iter().copied().map(Core)),
+        lanes: at(u8::try_from(dpdk.lanes).unwrap_or(u8::MAX)),
         idle: at(dpdk.idle),
         file_prefix: at(FilePrefix(dpdk.file_prefix.clone())),
         arguments: list(dpdk.arguments.iter().cloned().map(Argument)),

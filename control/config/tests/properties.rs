@@ -323,6 +323,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
                 senders,
                 delay: None,
                 willing: Default::default(),
+                lanes: 1,
             },
         )
     })
@@ -406,7 +407,7 @@ const KEYS: &str = "
     senders additive_increase rate_timer
     watchdog detection restoration action [port.watchdog] [profile.port.x.watchdog]
     [dpdk] [control] [process] [port.device] [port.emulation] [profile.port.x.emulation] [port.device.memif]
-    hugepages cores idle file_prefix arguments pack_below socket mode metrics stall drain device pci vdev
+    hugepages cores lanes idle file_prefix arguments pack_below socket mode metrics stall drain device pci vdev
     interface driver memif core receive_descriptors transmit_descriptors pfc_frames id role emulation
     delay loss duplicate reorder reorder_by control group user privileges";
 

@@ -18,6 +18,8 @@ use crate::value::Length;
 const METRICS: SocketAddr = SocketAddr::new(core::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9_464);
 /// The size of a device's rings. 10 us of 60-byte frames at 100G are 1,488 frames.
 const DESCRIPTORS: RingSize = RingSize(1_024);
+/// The most lanes: more than any port that there is needs, as each pays for the others in headroom.
+pub(crate) const MOST_LANES: u8 = 16;
 /// Slightly less than light needs for the longest `distance`.
 pub(crate) const LONGEST_DELAY: Interval = Interval::from_millis(200);
 const MINUTE: Interval = Interval::from_secs(60);
@@ -26,11 +28,13 @@ const NEVER: Probability = Probability(0.0);
 
 table! {
     /// The environment of all devices.
-    DpdkDecl, refuse_second_cores {
+    DpdkDecl, check {
         /// `"auto"`: memory from hugepages if there are enough, otherwise from ordinary pages with a warning. `"require"`: hugepages, or no start. `"never"`: ordinary pages
         hugepages: At<Hugepages>, default(Hugepages::Auto), restart;
         /// The worker cores, each once
         cores: List<Core>, auto("the gateway chooses"), restart;
+        /// Cores that serve every port together, each with a receive and a transmit queue of its own; the first ones of `cores` where they are listed; see [lanes](running.md#lanes)
+        lanes: At<u8>, within(1_u8..=MOST_LANES), default(1_u8), restart;
         /// The behaviour of an idle worker. `"poll"`: it looks again at once. `"sleep"`: it sleeps for some 50 us, so that others can use its core; see [running](running.md#cores)
         idle: At<Idle>, default(Idle::Poll), restart;
         /// The prefix that DPDK puts in front of its file names; each process on a machine needs its own
@@ -43,7 +47,13 @@ table! {
 }
 
 impl DpdkDecl {
-    fn refuse_second_cores(&self, section: &Section<'_, '_>) {
+    fn check(&self, section: &Section<'_, '_>) {
+        let (cores, lanes) = (values(&self.cores).count(), usize::from(self.lanes()));
+        if (1..lanes).contains(&cores)
+            && let Some(place) = self.place_of("cores")
+        {
+            section.problems.error(place, ProblemKind::FewCores { cores, lanes });
+        }
         section
             .problems
             .refuse_second(values(&self.cores).map(|at| (&at.place, format!("core {}", at.value.0))));

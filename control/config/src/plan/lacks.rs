@@ -6,7 +6,10 @@ use units::human::thousands;
 use units::{BitRate, Interval};
 
 use super::built::Built;
-use crate::core_load::{CoreLoad, FRAMES_PER_SECOND, packet_of};
+use super::request::{PlanError, Request};
+use super::text::{Form, read};
+use crate::problem::ProblemKind;
+use crate::core_load::{CoreLoad, FRAMES_PER_SECOND, carried, lanes_for, packet_of};
 use switch::receive_ring::BURST;
 
 /// A reason why a plan does not hold.
@@ -35,21 +38,40 @@ pub(super) fn lacks(built: &Built) -> Vec<Lack> {
 fn behind(built: &Built, cores: &[CoreLoad]) -> Option<Lack> {
     let behind: Vec<_> = cores.iter().filter(|load| !load.keeps_up()).collect();
     let first = behind.first()?;
-    let names: Vec<_> = behind.iter().map(|load| load.ports.join(" and ")).collect();
+    // All lanes are alike.
+    let told = if first.lanes > 1 { 1 } else { behind.len() };
+    let names: Vec<_> = behind.iter().take(told).map(|load| load.ports.join(" and ")).collect();
     let (port, _) = built.long();
     let (packet, _) = packet_of(port.max_frame);
-    let most = FRAMES_PER_SECOND * 8 * packet.0 / first.ports.len() as u64;
+    let most = carried(first.lanes) * 8 * packet.0 / first.ports.len() as u64;
     let unit = 10_u64.pow(most.max(1).ilog10().saturating_sub(2));
     let most = BitRate::new(most / unit * unit).unwrap_or(port.rate);
     let why = format!(
         "{:#} bring {} frames a second to the core of {}, if each is as long as RDMA sends them ({packet} on the wire), and a \
-         core takes {}; links of up to {most:#} hold",
+         core takes {}; links of up to {most:#} hold{}",
         first.rate,
         thousands(first.fewest_frames),
         names.join(", and to that of "),
         thousands(FRAMES_PER_SECOND),
+        with_lanes(built, cores),
     );
     Some(Lack { of: "cores", why })
+}
+
+/// The lanes that carry what these cores do not, or why there can be none.
+fn with_lanes(built: &Built, cores: &[CoreLoad]) -> String {
+    let Some(lanes) = lanes_for(cores) else { return String::new() };
+    let request = Request { lanes: lanes as u8, ..built.request.clone() };
+    let problems = match read(&request, 0, &Form::default()) {
+        Ok(_) => return format!(", and so does this one with --lanes {lanes}"),
+        Err(PlanError::Refused { problems }) => problems,
+        Err(_) => Vec::new(),
+    };
+    let refused = problems.into_iter().find_map(|problem| match problem.kind {
+        ProblemKind::Lanes { refusal, .. } => Some(refusal),
+        _ => None,
+    });
+    refused.map_or_else(String::new, |refusal| format!("; --lanes {lanes} would carry this one, but {refusal}"))
 }
 
 /// More memory than there is, where that is stated.

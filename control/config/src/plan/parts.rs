@@ -1,5 +1,6 @@
 //! The formulas of a plan, matter by matter. Each shows numbers of the gateway that was built.
 
+use switch::lanes::unseen;
 use switch::program::{PortSettings, Red};
 use units::{BitRate, Bytes, Cells, Distance, WireBytes};
 
@@ -9,7 +10,7 @@ use super::marks::Sparse;
 use super::step::{Part, Quantity, Sheet};
 use super::text::{LOCAL, LONG};
 use crate::flow_control::pfc;
-use crate::headroom::response_quanta;
+use crate::headroom::{HeadroomSum, response_quanta};
 use crate::link::Link;
 use crate::lscc_sum::LsccSum;
 use crate::memory::{MBUF_HEADROOM, MemorySum};
@@ -118,15 +119,46 @@ fn headroom_terms(sheet: &mut Sheet, built: &Built, port: &PortSettings, link: &
         )
         .step("cable", "2 x {distance} x {rate} / (8 x {c})", sum.cable, "IEEE 802.1Q annex N")
         .step("waiting", "{rate} x {tx_window} / 8", sum.waiting, "a gateway hands frames over early")
-        .step("interfaces", "{rate} x {interface_delay} / 8", sum.interfaces, "NICs, PHYs, worker turns")
-        .step("response", "max(64 B x {quanta}, {waiting})", sum.response, "IEEE 802.3 clause 31B.3.7")
-        .step(
-            "headroom",
-            "2 x {frame_cells} + {cells} x ({sent} + {cable} + {waiting} + {interfaces} + {response})",
-            sum.total(),
-            "docs/configuration.md, Headroom",
-        );
+        .step("interfaces", "{rate} x {interface_delay} / 8", sum.interfaces, "NICs, PHYs, worker turns");
+    let all = "2 x {frame_cells} + {cells} x ({sent} + {cable} + {waiting} + {interfaces} + {response})";
+    if link.lanes > 1 {
+        terms_of_lanes(sheet, &sum, port, link);
+        headroom_of(sheet, &format!("{all} + {{other_lanes}}"), &sum);
+    } else {
+        let response = "max(64 B x {quanta}, {waiting})";
+        sheet.step("response", response, sum.response, "IEEE 802.3 clause 31B.3.7");
+        headroom_of(sheet, all, &sum);
+    }
     Some(())
+}
+
+fn headroom_of(sheet: &mut Sheet, formula: &str, sum: &HeadroomSum) {
+    sheet.step("headroom", formula, sum.total(), "docs/configuration.md, Headroom");
+}
+
+/// What several lanes change of the headroom.
+fn terms_of_lanes(sheet: &mut Sheet, sum: &HeadroomSum, port: &PortSettings, link: &Link) {
+    sheet
+        .term("lanes", link.lanes)
+        .term("(lanes - 1)", link.lanes - 1)
+        .step(
+            "response",
+            "max(64 B x {quanta}, {lanes} x {waiting})",
+            sum.response,
+            "IEEE 802.3 clause 31B.3.7, or a gateway with as many lanes",
+        )
+        .step(
+            "unseen",
+            "32 x {frame_cells} + 16.4 kB",
+            unseen(port.max_frame),
+            "docs/headroom.md, Lanes: a burst, and what is not worth telling",
+        )
+        .step(
+            "other_lanes",
+            "{rate} x {interface_delay} / 8 + 2 x {(lanes - 1)} x {unseen}",
+            sum.lanes,
+            "the lead learns late, and resumes early",
+        );
 }
 
 /// The thresholds of the long port, and what leads to them.

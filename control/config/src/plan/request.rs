@@ -49,7 +49,9 @@ pub struct Request {
     pub memory: Option<Bytes>,
     /// How late a worker of a machine may be; `None` for a turn of full bursts.
     pub lateness: Option<Interval>,
-    /// PCI addresses of dc0 and lh0: of both gateways, or of each; on cores 2 and 3; none for files without devices.
+    /// Lanes of each gateway, 1 to 16.
+    pub lanes: u8,
+    /// PCI addresses of dc0 and lh0: of both gateways, or of each; on cores 2 and 3, or from 2 on one for each lane; none for files without devices.
     pub pci: Vec<[String; 2]>,
     /// Further neighbours with a PFC watchdog: a name, and a detection time.
     pub watchdogs: Vec<(String, Interval)>,
@@ -75,6 +77,7 @@ impl Request {
             key_file: "link.key".into(),
             memory: None,
             lateness: None,
+            lanes: 1,
             pci: Vec::new(),
             watchdogs: Vec::new(),
         }

@@ -61,14 +61,30 @@ pub(super) fn text(request: &Request, end: usize, form: &Form<'_>) -> String {
         None => writeln!(out, "shared = \"1024GiB\""),
     };
     let _ = write!(out, "\n[forwarding]\nmode = \"patch\"\npairs = [[\"{LOCAL}\", \"{LONG}\"]]\n");
-    if form.devices {
-        // A port that passes on the pauses of the other one is on the same core.
-        let cores = if scheme.planned().passes_on() { "[2]" } else { "[2, 3]" };
-        let _ = write!(out, "\n[dpdk]\ncores = {cores}\n");
-    }
+    dpdk(&mut out, request, form);
     local(&mut out, request, end, form);
     long(&mut out, request, end, form);
     out
+}
+
+/// Cores and lanes.
+fn dpdk(out: &mut String, request: &Request, form: &Form<'_>) {
+    let last = match request.lanes {
+        // A port that passes on the pauses of the other one is on the same core.
+        0..=1 if request.scheme.planned().passes_on() => 2,
+        0..=1 => 3,
+        lanes => 1 + lanes,
+    };
+    let cores: Vec<_> = (2..=last).map(|core| core.to_string()).collect();
+    if form.devices || request.lanes != 1 {
+        out.push_str("\n[dpdk]\n");
+    }
+    if form.devices {
+        let _ = writeln!(out, "cores = [{}]", cores.join(", "));
+    }
+    if request.lanes != 1 {
+        let _ = writeln!(out, "lanes = {}", request.lanes);
+    }
 }
 
 fn local(out: &mut String, request: &Request, end: usize, form: &Form<'_>) {
@@ -155,5 +171,8 @@ fn device(out: &mut String, request: &Request, (number, end): (usize, usize), co
     let stated = request.pci.get(end).or(request.pci.first()).map(|pci| pci[number].clone());
     // As a TOML string, whatever it holds.
     let pci = crate::value::quoted(stated.unwrap_or_else(|| format!("0000:00:00.{number}")));
-    let _ = write!(out, "\n[port.device]\npci = {pci}\ncore = {core}\n");
+    let _ = write!(out, "\n[port.device]\npci = {pci}\n");
+    if request.lanes == 1 {
+        let _ = writeln!(out, "core = {core}");
+    }
 }

@@ -17,6 +17,7 @@ fn dpdk() -> impl Strategy<Value = Dpdk> {
         .prop_map(|(hugepages, cores, idle, file_prefix, arguments, pack_below)| Dpdk {
             hugepages,
             cores,
+            lanes: 1,
             idle,
             file_prefix,
             arguments,

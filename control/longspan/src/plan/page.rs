@@ -199,12 +199,16 @@ fn write_hosts(out: &mut String, plan: &LinkPlan) {
 fn write_cores(out: &mut String, plan: &LinkPlan) {
     let _ =
         writeln!(out, "Cores, each for {} frames a second, keep up with", Quantity::Count(FRAMES_PER_SECOND));
-    for load in plan.built.with_devices.cores() {
+    let lanes = plan.built.request.lanes;
+    // All lanes are alike.
+    let (each, told) =
+        if lanes > 1 { (format!("each of {lanes} lanes: "), 1) } else { (String::new(), usize::MAX) };
+    for load in plan.built.with_devices.cores().into_iter().take(told) {
         let verdict = if load.keeps_up() { "" } else { "; RDMA sends SHORTER ones" };
         let ports = load.ports.join(", ");
         let _ = writeln!(
             out,
-            "  {ports} at {:#}: frames of {} and more on the wire{verdict}",
+            "  {each}{ports} at {:#}: frames of {} and more on the wire{verdict}",
             load.rate,
             length(load.least_mean().0)
         );

@@ -23,7 +23,7 @@ mod share;
 pub use board::Board;
 pub(crate) use horizon::Claim;
 use horizon::bytes_at;
-pub use program::LanesRefusal;
+pub use program::{LanesRefusal, Unshared};
 
 use crate::admission::Others;
 use crate::flow_control::PauseCause;
@@ -43,7 +43,8 @@ const GRAIN: Cells = Cells(1_024);
 /// The most that a lane holds of a priority group, with frames of up to `max_frame`, beyond what the others see: a burst of
 /// its last turn, and what is too little to be shown.
 pub const fn unseen(max_frame: Bytes) -> Bytes {
-    Bytes(Cells(BURST * Cells::of_frame(max_frame).0).bytes().0 + GRAIN.bytes().0)
+    let burst = Cells(BURST.saturating_mul(Cells::of_frame(max_frame).0));
+    Bytes(burst.bytes().0.saturating_add(GRAIN.bytes().0))
 }
 
 /// What `lanes` lanes cost a lossless priority group of a port of `rate` in headroom. The lead may be late by `lateness` after
@@ -52,13 +53,16 @@ pub const fn unseen(max_frame: Bytes) -> Bytes {
 pub const fn extra_headroom(lanes: u64, rate: BitRate, lateness: Interval, max_frame: Bytes) -> Bytes {
     match lanes.saturating_sub(1) {
         0 => Bytes::ZERO,
-        others => Bytes(rate.bytes_in(lateness) + 2 * others * unseen(max_frame).0),
+        others => {
+            let unseen = unseen(max_frame).0.saturating_mul(2).saturating_mul(others);
+            Bytes(rate.bytes_in(lateness).saturating_add(unseen))
+        }
     }
 }
 
 /// Memory beyond the pools for each lossless priority group: the others may have taken [`unseen`] bytes each.
 pub const fn beyond_pools(lanes: u64, max_frame: Bytes) -> Bytes {
-    Bytes(lanes.saturating_sub(1) * unseen(max_frame).0)
+    Bytes(lanes.saturating_sub(1).saturating_mul(unseen(max_frame).0))
 }
 
 /// What a lane knows and has shown of a port.
