@@ -130,15 +130,40 @@ void shim_pool_flush(struct rte_mempool *pool)
     rte_mempool_cache_flush(NULL, pool);
 }
 
-int shim_configure(uint16_t port, uint16_t transmit_queues, uint32_t mtu, uint64_t rx_offloads,
-                   uint64_t tx_offloads)
+int shim_configure(uint16_t port, uint16_t receive_queues, uint16_t transmit_queues, uint32_t mtu,
+                   uint64_t rx_offloads, uint64_t tx_offloads, uint64_t hash, uint8_t *key,
+                   uint8_t key_length)
 {
     struct rte_eth_conf conf = {
         .rxmode = { .mtu = mtu, .offloads = rx_offloads },
         .txmode = { .offloads = tx_offloads },
     };
 
-    return rte_eth_dev_configure(port, 1, transmit_queues, &conf);
+    if (hash != 0) {
+        conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+        conf.rx_adv_conf.rss_conf = (struct rte_eth_rss_conf){
+            .rss_key = key_length == 0 ? NULL : key,
+            .rss_key_len = key_length,
+            .rss_hf = hash,
+        };
+    }
+    return rte_eth_dev_configure(port, receive_queues, transmit_queues, &conf);
+}
+
+int shim_fill_redirection(uint16_t port, uint16_t size, uint16_t queues)
+{
+    struct rte_eth_rss_reta_entry64 table[32] = {0};
+
+    if (size > RTE_DIM(table) * RTE_ETH_RETA_GROUP_SIZE)
+        return -ENOTSUP;
+    for (uint16_t i = 0; i < size; i++) {
+        struct rte_eth_rss_reta_entry64 *group = &table[i / RTE_ETH_RETA_GROUP_SIZE];
+        uint16_t place = i % RTE_ETH_RETA_GROUP_SIZE;
+
+        group->mask |= RTE_BIT64(place);
+        group->reta[place] = place % queues;
+    }
+    return rte_eth_dev_rss_reta_update(port, table, size);
 }
 
 int shim_link(uint16_t port, bool *up, uint32_t *speed)

@@ -37,6 +37,9 @@ enum shim_mbuf_offset {
 /* Macros with casts, as constants. */
 static const uint64_t SHIM_RX_OFFLOAD_SCATTER = RTE_ETH_RX_OFFLOAD_SCATTER;
 static const uint64_t SHIM_TX_OFFLOAD_MULTI_SEGS = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+/* Hashes of the pair of addresses, without ports: those of any IPv4 packet, and all that there are. */
+static const uint64_t SHIM_RSS_IPV4 = RTE_ETH_RSS_IPV4;
+static const uint64_t SHIM_RSS_IP = RTE_ETH_RSS_IP;
 
 /* rte_errno of this thread. */
 int shim_errno(void);
@@ -78,9 +81,15 @@ uint32_t shim_pool_count(const struct rte_mempool *pool);
 /* Moves what this thread has cached of a pool back into it. */
 void shim_pool_flush(struct rte_mempool *pool);
 
-/* Configures a device with one receive queue. */
-int shim_configure(uint16_t port, uint16_t transmit_queues, uint32_t mtu, uint64_t rx_offloads,
-                   uint64_t tx_offloads);
+/* Configures a device. It spreads what it receives over the queues by `hash`, functions of SHIM_RSS_IP, with a
+ * key of `key_length` bytes, or its own where there are none; with no functions, in its own way. */
+int shim_configure(uint16_t port, uint16_t receive_queues, uint16_t transmit_queues, uint32_t mtu,
+                   uint64_t rx_offloads, uint64_t tx_offloads, uint64_t hash, uint8_t *key,
+                   uint8_t key_length);
+
+/* Fills the redirection table, which has `size` entries, so that a hash goes to the queue of its last six bits
+ * modulo `queues`: the first entry is that of queue 0. 0, or a negative errno. */
+int shim_fill_redirection(uint16_t port, uint16_t size, uint16_t queues);
 
 /* The link's state at this moment. `speed` is in Mb/s, UINT32_MAX where the device does not say. */
 int shim_link(uint16_t port, bool *up, uint32_t *speed);

@@ -69,7 +69,7 @@ impl Opening<'_> {
         };
         let opened = opened?;
         introduce(&port.name, &opened, device.pfc_frames)?;
-        let Opened { port, rx, tx, control } = opened;
+        let Opened { port, rx, tx, control, .. } = opened;
         device_mtu::check(self.gateway, number, &port)?;
         let wire = WireDevice::new(rx, tx, control, self.buffers.control.clone(), self.supply.clone());
         let is_endless = matches!(&device.kind, DeviceKind::Virtual(vdev) if links::never_overflows(vdev));

@@ -13,7 +13,7 @@ use crate::error::error_of;
 use crate::gate::{Gate, Visit};
 use crate::interrupts::{Gates, Interrupts};
 use crate::runtime::{Runtime, find_port};
-use crate::{Pool, PortSettings};
+use crate::{Pool, PortSettings, drivers};
 
 /// Why a port cannot be used.
 #[derive(Debug, Error)]
@@ -27,6 +27,36 @@ pub enum PortError {
     /// A burst, or a handler of DPDK, does not end: the thread that it is in stands still. One may try again.
     #[error("the device {0} is busy")]
     Busy(String),
+    /// It has fewer queues.
+    #[error(
+        "the device {device} ({driver}) has {receive} receive queues and {transmit} transmit queues, but {wanted} of each are \
+         needed{}", drivers::way_to_queues(driver, *wanted)
+    )]
+    TooFewQueues {
+        /// The device.
+        device: String,
+        /// Its driver.
+        driver: String,
+        /// The number of pairs that was asked for.
+        wanted: u16,
+        /// Its receive queues.
+        receive: u16,
+        /// Its transmit queues.
+        transmit: u16,
+    },
+    /// It can't keep packets of two hosts in one of several receive queues.
+    #[error(
+        "the device {device} ({driver}) cannot spread frames over {wanted} receive queues by their IPv4 addresses alone; use one \
+         queue"
+    )]
+    CannotHash {
+        /// The device.
+        device: String,
+        /// Its driver.
+        driver: String,
+        /// The number of pairs that was asked for.
+        wanted: u16,
+    },
     /// A step on the way failed; DPDK's log, on stderr, says more.
     #[error("the device {device}: cannot {step}: {source}")]
     Step {
@@ -39,14 +69,33 @@ pub enum PortError {
     },
 }
 
-/// The only receive queue, and the transmit queue for data.
-pub(crate) const DATA_QUEUE: u16 = 0;
-/// The transmit queue for control frames.
-pub(crate) const CONTROL_QUEUE: u16 = 1;
-/// Descriptors of that queue, where the device can have so few: one whose frames do not leave is soon full, and so noticed.
+/// Descriptors of the transmit queue for control frames, where the device can have so few: one whose frames do not leave is soon full, and so noticed.
 const CONTROL_DESCRIPTORS: u16 = 64;
 /// The bytes that DPDK adds to the MTU where a driver doesn't say: the header and the FCS.
 const USUAL_OVERHEAD: u32 = HEADER_LEN as u32 + 4;
+
+/// The queues of a device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queues {
+    /// The pairs of a receive queue and a transmit queue for data, which come first.
+    pub(crate) pairs: u16,
+    /// Whether a transmit queue for control frames follows.
+    pub(crate) has_control: bool,
+    /// The functions of the hash that spreads frames; none if there is one pair, or the device has its own way.
+    hash: u64,
+}
+
+impl Queues {
+    /// The number of the transmit queue for control frames, if there is one.
+    pub(crate) fn control(&self) -> u16 {
+        self.pairs
+    }
+
+    /// All transmit queues.
+    fn transmit(&self) -> u16 {
+        self.pairs + u16::from(self.has_control)
+    }
+}
 
 /// A device that is ours, until the last of its port and queues is dropped.
 #[derive(Debug)]
@@ -83,21 +132,24 @@ impl Device {
         })
     }
 
-    /// Sets up the queues, and starts the device. Returns the descriptors of its receive queue.
+    /// Sets up the queues, and starts the device. Returns the descriptors of each receive queue.
     pub(crate) fn open(
         &self,
         info: &sys::rte_eth_dev_info,
         settings: &PortSettings<'_>,
-        transmit_queues: u16,
+        queues: &Queues,
     ) -> Result<u16, PortError> {
         let _alone = self.runtime.ports();
-        let descriptors = self.set_up(info, settings, transmit_queues)?;
+        let descriptors = self.set_up(info, settings, queues)?;
         match self.interrupts {
             None => self.start(None),
             Some(interrupts) => interrupts
                 .while_held(|gates| self.start(Some(gates)))
                 .unwrap_or_else(|| Err(PortError::Busy(self.name.clone()))),
         }?;
+        if queues.hash != 0 {
+            self.fill_redirection(queues.pairs)?;
+        }
         Ok(descriptors)
     }
 
@@ -131,20 +183,63 @@ impl Device {
         Ok(info)
     }
 
-    /// One receive queue, and one or two transmit queues. Returns the descriptors of the former.
+    /// The queues of a device of this driver.
+    pub(crate) fn queues(
+        &self,
+        info: &sys::rte_eth_dev_info,
+        settings: &PortSettings<'_>,
+        driver: &str,
+    ) -> Result<Queues, PortError> {
+        let wanted = settings.queues.clamp(1, PortSettings::MOST_QUEUES);
+        let (device, driver) = (self.name.clone(), driver.to_owned());
+        let (receive, transmit) = (info.max_rx_queues, info.max_tx_queues);
+        let has_control =
+            settings.control_queue && transmit > wanted && drivers::may_have_control_queue(&driver);
+        let mut queues = Queues { pairs: wanted, has_control, hash: 0 };
+        if wanted == 1 {
+            return Ok(queues);
+        }
+        if receive.min(transmit) < wanted {
+            return Err(PortError::TooFewQueues { device, driver, wanted, receive, transmit });
+        }
+        if drivers::spreads_by_itself(&driver) {
+            return Ok(queues);
+        }
+        if info.flow_type_rss_offloads & sys::SHIM_RSS_IPV4 == 0 {
+            return Err(PortError::CannotHash { device, driver, wanted });
+        }
+        queues.hash = info.flow_type_rss_offloads & sys::SHIM_RSS_IP;
+        Ok(queues)
+    }
+
+    /// Returns the descriptors of each receive queue.
     fn set_up(
         &self,
         info: &sys::rte_eth_dev_info,
         settings: &PortSettings<'_>,
-        transmit_queues: u16,
+        queues: &Queues,
     ) -> Result<u16, PortError> {
         let mtu = mtu_for(settings.frame_max, info);
         let scatter = settings.frame_max > settings.pool.data_room();
         let rx_offloads = if scatter { info.rx_offload_capa & sys::SHIM_RX_OFFLOAD_SCATTER } else { 0 };
         let tx_offloads = info.tx_offload_capa & sys::SHIM_TX_OFFLOAD_MULTI_SEGS;
-        // SAFETY: the device is ours and has not been started.
-        let status =
-            unsafe { sys::shim_configure(self.port, transmit_queues, mtu, rx_offloads, tx_offloads) };
+        let (pairs, sending) = (queues.pairs, queues.transmit());
+        let mut key = settings.hash_key.bytes(info.hash_key_size);
+        let (first, size) = (key.as_mut_ptr(), info.hash_key_size);
+        // SAFETY: the device is ours and has not been started. The key has `size` bytes, which the call copies.
+        let status = unsafe {
+            sys::shim_configure(
+                self.port,
+                pairs,
+                sending,
+                mtu,
+                rx_offloads,
+                tx_offloads,
+                queues.hash,
+                first,
+                size,
+            )
+        };
         self.step("configure it", status)?;
 
         let (mut receive, mut transmit) = (settings.rx_descriptors, settings.tx_descriptors);
@@ -158,14 +253,16 @@ impl Device {
         let pool = settings.pool.as_ptr();
         let mut rx_conf = info.default_rxconf;
         rx_conf.offloads = rx_offloads;
-        // SAFETY: the device is ours, configured and not started; its pool lives as long as it does.
-        let status =
-            unsafe { sys::rte_eth_rx_queue_setup(self.port, DATA_QUEUE, receive, socket, &rx_conf, pool) };
-        self.step("set up its receive queue", status)?;
+        for queue in 0..pairs {
+            // SAFETY: the device is ours, configured and not started; its pool lives as long as it does.
+            let status =
+                unsafe { sys::rte_eth_rx_queue_setup(self.port, queue, receive, socket, &rx_conf, pool) };
+            self.step("set up a receive queue", status)?;
+        }
         let mut tx_conf = info.default_txconf;
         tx_conf.offloads = tx_offloads;
-        for queue in 0..transmit_queues {
-            let descriptors = if queue == CONTROL_QUEUE { self.few_descriptors()? } else { transmit };
+        for queue in 0..sending {
+            let descriptors = if queue == queues.control() { self.few_descriptors()? } else { transmit };
             // SAFETY: the device is ours, configured and not started.
             let status =
                 unsafe { sys::rte_eth_tx_queue_setup(self.port, queue, descriptors, socket, &tx_conf) };
@@ -181,6 +278,19 @@ impl Device {
         let status = unsafe { sys::rte_eth_dev_adjust_nb_rx_tx_desc(self.port, none, &mut transmit) };
         self.step("set the number of descriptors", status)?;
         Ok(transmit)
+    }
+
+    /// Spreads what it receives over this many queues.
+    fn fill_redirection(&self, queues: u16) -> Result<(), PortError> {
+        // Some devices know the size only now.
+        let size = self.info()?.reta_size;
+        // SAFETY: the device is ours, and has that many receive queues.
+        let status = unsafe { sys::shim_fill_redirection(self.port, size, queues) };
+        // A device that cannot be told spreads them alike, as all drivers do at first.
+        if error_of(status).kind() == io::ErrorKind::Unsupported {
+            return Ok(());
+        }
+        self.step("spread frames over its receive queues", status)
     }
 
     /// Starts it, and lets its queues in: with others where the interrupt thread is kept apart.

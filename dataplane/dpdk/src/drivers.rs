@@ -132,6 +132,24 @@ pub(crate) fn may_have_control_queue(driver: &str) -> bool {
         || MLX5.contains(&driver)
 }
 
+/// Whether the device of a driver spreads what it receives over its queues in a way of its own, and so is told no hash: what it
+/// has for each queue is a file, a ring, a socket or the queue of a peer.
+pub(crate) fn spreads_by_itself(driver: &str) -> bool {
+    SOFTWARE.contains(&driver) && driver != "net_virtio_user"
+}
+
+/// How a virtual device of this driver gets `queues` queues, as the end of a sentence; empty if that is not known.
+pub(crate) fn way_to_queues(driver: &str, queues: u16) -> String {
+    match driver {
+        "net_pcap" => "; it has one for each rx_pcap and tx_pcap".to_owned(),
+        "net_af_packet" => format!("; it has as many as qpairs={queues} says"),
+        "net_af_xdp" => format!("; it has as many as queue_count={queues} says"),
+        "net_vhost" | "net_virtio_user" => format!("; it has as many as queues={queues} says"),
+        "net_virtio" => "; the host decides how many it has".to_owned(),
+        _ => String::new(),
+    }
+}
+
 /// Whether a driver sends frames in several mbufs although it does not report so. Other drivers would send
 /// the memory after the first mbuf.
 pub(crate) fn sends_segments(driver: &str) -> bool {

@@ -6,8 +6,10 @@ use std::io;
 use crossbeam_utils::CachePadded;
 use rustix::thread::{MembarrierCommand, membarrier};
 
-/// The maximum number of queues of a device.
-const QUEUES: usize = 3;
+use crate::PortSettings;
+
+/// The maximum number of queues of a device: so many for each direction, and one for control frames.
+const QUEUES: usize = 2 * PortSettings::MOST_QUEUES as usize + 1;
 
 /// Whether the queues of a device may call it.
 ///
@@ -26,7 +28,7 @@ pub(crate) struct Gate {
 impl Gate {
     /// A closed gate.
     pub fn closed() -> Self {
-        Self { open: AtomicBool::new(false), inside: Default::default() }
+        Self { open: AtomicBool::new(false), inside: core::array::from_fn(|_| CachePadded::default()) }
     }
 
     /// Enables gates in this process that are closed after use.

@@ -47,6 +47,7 @@ mod eal;
 mod eal_options;
 mod error;
 mod gate;
+mod hash_key;
 #[expect(unsafe_code, reason = "asks the kernel about interfaces")]
 mod interface;
 #[expect(unsafe_code, reason = "gives DPDK a handler of interrupts")]
@@ -89,11 +90,12 @@ pub use eal::{
 };
 pub use eal_options::{EalOptions, Memory};
 pub use error::EalError;
+pub use hash_key::HashKey;
 pub use interface::Interface;
 pub use mbuf::Mbuf;
 pub use pauses::PausesCounted;
 pub use pool::{Pool, PoolError, PoolSettings};
-pub use port::{Link, Opened, Port, PortStatistics};
+pub use port::{Link, Opened, Port, PortStatistics, QueuePair};
 pub use port_settings::PortSettings;
 pub use queue::{BURST, RxQueue, TxQueue};
 pub use resident::ResidentMemory;

@@ -7,7 +7,7 @@ use dpdk_sys as sys;
 use units::{BitRate, Bytes};
 use wire::ethernet::MacAddress;
 
-use crate::device::{CONTROL_QUEUE, DATA_QUEUE, Device, PortError};
+use crate::device::{Device, PortError};
 use crate::drivers::{self, PfcPassage};
 use crate::interface::Interface;
 use crate::interrupts;
@@ -36,12 +36,23 @@ pub struct Port {
 pub struct Opened {
     /// The control side.
     pub port: Port,
-    /// Its receive queue.
+    /// Its first receive queue.
     pub rx: RxQueue,
-    /// Its transmit queue for data.
+    /// Its first transmit queue for data.
     pub tx: TxQueue,
+    /// Its other queues, in order, if it has several ([`PortSettings::queues`]).
+    pub others: Vec<QueuePair>,
     /// Its transmit queue for control frames, if requested and supported by the device.
     pub control: Option<TxQueue>,
+}
+
+/// A receive queue, and the transmit queue of the same number.
+#[derive(Debug)]
+pub struct QueuePair {
+    /// The receive queue.
+    pub rx: RxQueue,
+    /// The transmit queue, for data.
+    pub tx: TxQueue,
 }
 
 /// The state of a link.
@@ -88,7 +99,8 @@ impl Port {
     ///
     /// # Errors
     ///
-    /// There is no such device, it is taken, or its driver refuses the configuration.
+    /// There is no such device, it is taken, it has fewer queues or cannot spread frames over them, or its driver refuses the
+    /// configuration.
     pub fn configure(name: &str, settings: &PortSettings<'_>) -> Result<Opened, PortError> {
         Self::configure_when_it_starts(name, settings, |_| false)
     }
@@ -112,11 +124,9 @@ impl Port {
             let held = interrupts::hold();
             device.interrupts = Some(held.map_err(|source| device.failed(HOLDING, source))?);
         }
-        let own_control_queue =
-            settings.control_queue && info.max_tx_queues > 1 && drivers::may_have_control_queue(&driver);
-        let transmit_queues = if own_control_queue { 2 } else { 1 };
+        let queues = device.queues(&info, settings, &driver)?;
         let descriptors = loop {
-            match device.open(&info, settings, transmit_queues) {
+            match device.open(&info, settings, &queues) {
                 Ok(descriptors) => break descriptors,
                 Err(error) if again(&error) => {}
                 Err(error) => return Err(error),
@@ -138,11 +148,15 @@ impl Port {
         let device = Arc::new(device);
         let multi_segment =
             info.tx_offload_capa & sys::SHIM_TX_OFFLOAD_MULTI_SEGS != 0 || drivers::sends_segments(&driver);
+        let receive = |queue| RxQueue::new(Arc::clone(&device), queue, descriptors);
         let transmit = |queue| TxQueue::new(Arc::clone(&device), queue, multi_segment);
         Ok(Opened {
-            rx: RxQueue::new(Arc::clone(&device), DATA_QUEUE, descriptors),
-            tx: transmit(DATA_QUEUE),
-            control: own_control_queue.then(|| transmit(CONTROL_QUEUE)),
+            rx: receive(0),
+            tx: transmit(0),
+            others: (1..queues.pairs)
+                .map(|queue| QueuePair { rx: receive(queue), tx: transmit(queue) })
+                .collect(),
+            control: queues.has_control.then(|| transmit(queues.control())),
             port: Self { device, driver, sockets, below, pauses, mac, mtu },
         })
     }

@@ -2,14 +2,18 @@
 
 use units::Bytes;
 
-use crate::Pool;
+use crate::{HashKey, Pool};
 
 /// The settings of [`crate::Port::configure`].
 #[derive(Clone, Debug)]
 pub struct PortSettings<'a> {
     /// The pool of received frames.
     pub pool: &'a Pool,
-    /// Descriptors of the receive queue; the device may round or limit them.
+    /// Pairs of a receive queue and a transmit queue for data; at most [`PortSettings::MOST_QUEUES`].
+    pub queues: u16,
+    /// The key of the hash by which a device spreads received frames over several queues, if it takes one.
+    pub hash_key: HashKey,
+    /// Descriptors of each receive queue; the device may round or limit them.
     pub rx_descriptors: u16,
     /// Descriptors of each transmit queue; the device may round or limit them.
     pub tx_descriptors: u16,
@@ -22,10 +26,15 @@ pub struct PortSettings<'a> {
 }
 
 impl<'a> PortSettings<'a> {
-    /// 1024 descriptors each way, a control queue, frames of up to 9216 bytes, promiscuous.
+    /// The most pairs of queues that a port may have.
+    pub const MOST_QUEUES: u16 = 16;
+
+    /// One pair of queues, 1024 descriptors each way, a control queue, frames of up to 9216 bytes, promiscuous.
     pub fn new(pool: &'a Pool) -> Self {
         Self {
             pool,
+            queues: 1,
+            hash_key: HashKey::default(),
             rx_descriptors: 1_024,
             tx_descriptors: 1_024,
             control_queue: true,

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use dpdk_sys as sys;
 
-use crate::Mbuf;
 use crate::device::Device;
+use crate::{Mbuf, PortSettings};
 
 /// The maximum number of frames per receive call.
 pub const BURST: usize = 32;
 
-/// The place of the receive queue at a device's gate.
+/// The place of the first receive queue at a device's gate.
 const RECEIVING: usize = 0;
 /// The place of the first transmit queue.
-const SENDING: usize = 1;
+const SENDING: usize = PortSettings::MOST_QUEUES as usize;
 
 /// A receive queue of a port. It can be moved to another thread; only its owner can receive from it.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl RxQueue {
     /// Whether more than `depth` received frames wait in it; `None` if the driver does not tell. It may read memory that the
     /// device has written, so it does not belong in every turn.
     pub fn holds_more_than(&mut self, depth: u16) -> Option<bool> {
-        let _visit = self.device.enter(RECEIVING)?;
+        let _visit = self.device.enter(RECEIVING + usize::from(self.queue))?;
         // SAFETY: the device runs while its gate lets us in, and this is the only owner of this queue, which alone may ask.
         let holds = unsafe { sys::shim_rx_holds(self.device.port(), self.queue, depth) };
         (holds >= 0).then_some(holds > 0)
@@ -46,7 +46,7 @@ impl RxQueue {
     /// ([`crate::Port::restart`]). Allocates only if `frames` has less spare capacity than [`BURST`].
     #[inline]
     pub fn receive(&mut self, frames: &mut Vec<Mbuf>) -> usize {
-        let Some(_visit) = self.device.enter(RECEIVING) else { return 0 };
+        let Some(_visit) = self.device.enter(RECEIVING + usize::from(self.queue)) else { return 0 };
         frames.reserve(BURST);
         let spare = frames.spare_capacity_mut().as_mut_ptr().cast::<*mut sys::rte_mbuf>();
         // SAFETY: the device runs while its gate lets us in, and this is the only owner of this queue.

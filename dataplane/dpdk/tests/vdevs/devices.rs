@@ -37,7 +37,7 @@ fn a_capture_goes_in_and_comes_out_unchanged() {
     write_capture(&input, &traffic());
     let pool = pool("devices_pcap", 255, 2_048);
     let device = format!("net_pcap_io,rx_pcap={},tx_pcap={}", input.display(), output.display());
-    let Opened { port, mut rx, mut tx, control } = open(&device, &pool);
+    let Opened { port, mut rx, mut tx, control, .. } = open(&device, &pool);
     assert!(control.is_none(), "a file has no second queue");
     let mut frames = receive_all(&mut rx);
     assert_eq!(frames.iter().map(content).collect::<Vec<_>>(), traffic());

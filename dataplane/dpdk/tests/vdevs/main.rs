@@ -7,6 +7,7 @@ mod bursts;
 mod devices;
 mod frames;
 mod pools;
+mod queues;
 mod start;
 mod support;
 mod truth;
