@@ -71,3 +71,17 @@ pub struct DeviceCounters {
     /// if a buffer holds the longest frame.
     pub unsendable: u64,
 }
+
+impl DeviceCounters {
+    /// Adds those of other queues of the device.
+    pub(crate) fn add(&mut self, other: &Self) {
+        let Self { received, sent, waiting, control_sent, control_lost, full, unsendable } = other;
+        self.received += received;
+        self.sent += sent;
+        self.waiting += waiting;
+        self.control_sent += control_sent;
+        self.control_lost += control_lost;
+        self.full += full;
+        self.unsendable += unsendable;
+    }
+}

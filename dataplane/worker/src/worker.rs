@@ -59,6 +59,8 @@ pub struct Worker<D: Device, C> {
     /// The maximum number of bursts sent through one port per turn: as many as can arrive for it.
     bursts_out: usize,
     idle: Idle,
+    /// Whether its shard is a lane, which shares its ports with those of other workers.
+    is_lane: bool,
     lateness: DelayHistogram,
     turn_times: DelayHistogram,
     /// Turns that took longer than promised.
@@ -97,6 +99,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             busy: 0,
             bursts_out: shard.ledger().ports(),
             idle: Idle::default(),
+            is_lane: false,
             lateness: DelayHistogram::default(),
             turn_times: DelayHistogram::default(),
             late_turns: 0,
@@ -121,6 +124,12 @@ impl<D: Device, C: Clock> Worker<D, C> {
     #[must_use]
     pub fn while_idle(self, idle: Idle) -> Self {
         Self { idle, ..self }
+    }
+
+    /// Drives its shard as a lane ([`Shard::lane`]).
+    #[must_use]
+    pub fn as_lane(self) -> Self {
+        Self { is_lane: true, ..self }
     }
 
     /// Records the events of the shard, and gives them to `outlet`.
@@ -189,6 +198,9 @@ impl<D: Device, C: Clock> Worker<D, C> {
         for index in 0..self.ports.len() {
             busy |= self.transmit(index, last);
         }
+        if self.is_lane {
+            self.meet_other_lanes();
+        }
         self.profiler.end_stage(ProfileStage::Egress, &mut self.clock);
         self.profiler.note_busy(busy);
         if self.shard.has_events(self.now) {
@@ -200,6 +212,15 @@ impl<D: Device, C: Clock> Worker<D, C> {
         self.busy += u64::from(busy);
         self.monitor.publish(self.turns, self.busy);
         flow
+    }
+
+    /// Shows the other lanes what this one holds, and looks at what they show: between two turns, so that what is due for them
+    /// is due in the next one, and a worker does not sleep over it.
+    #[inline(never)]
+    fn meet_other_lanes(&mut self) {
+        self.shard.publish();
+        self.now = self.clock.now().max(self.now);
+        self.shard.look(self.now);
     }
 
     /// Counts a turn of this duration. During a turn, arriving frames are unseen and cause no pauses.

@@ -7,6 +7,7 @@
 mod events;
 mod fabric;
 mod inspect;
+mod merge;
 mod successor;
 
 pub use successor::Successor;

@@ -48,3 +48,31 @@ pub struct EmulationCounters {
     /// The largest lateness of a frame: the worker was busy elsewhere, or the device was full.
     pub max_lateness: Interval,
 }
+
+impl EmulationCounters {
+    /// Adds those of the line of another lane. The peak of both is at most the sum of their peaks.
+    pub(crate) fn add_lane(&mut self, lane: &Self) {
+        let Self {
+            entered,
+            in_flight,
+            data_in_flight,
+            peak_in_flight,
+            delivered,
+            lost,
+            duplicated,
+            reordered,
+            overflowed,
+            max_lateness,
+        } = lane;
+        self.entered += entered;
+        self.in_flight += in_flight;
+        self.data_in_flight += data_in_flight;
+        self.peak_in_flight += peak_in_flight;
+        self.delivered += delivered;
+        self.lost += lost;
+        self.duplicated += duplicated;
+        self.reordered += reordered;
+        self.overflowed += overflowed;
+        self.max_lateness = self.max_lateness.max(*max_lateness);
+    }
+}

@@ -10,7 +10,7 @@ use switch::program::{
     BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, PortSettings, QueueSettings,
     Scheduling, Settings, Threshold,
 };
-use switch::{ControlFrame, ForwardingSettings, Frame, Ledger, Program, Shard, ShardId};
+use switch::{Board, ControlFrame, ForwardingSettings, Frame, Ledger, Program, Shard, ShardId};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::{grants, mac_control, pfc};
@@ -364,6 +364,27 @@ pub fn workers<C: Clock>(
     };
     let exchanges = exchanges(workers);
     ((0..workers).zip(exchanges).map(bench).collect(), cables)
+}
+
+/// Workers of `lanes` lanes for `settings`, and for each lane the cables of its queues, one for each port.
+pub fn lanes<C: Clock>(
+    settings: Settings,
+    lanes: usize,
+    clock: impl Fn() -> C,
+) -> (Vec<Bench<C>>, Vec<Vec<Cable>>) {
+    let ports = settings.ports.len();
+    let program = Arc::new(Program::new(settings).unwrap().for_lanes(lanes).unwrap());
+    let board = Arc::new(Board::new(lanes, ports));
+    let lane = |number| {
+        let cables: Vec<_> = (0..ports).map(|_| Cable::default()).collect();
+        let devices = (0..).map(PortId).zip(cables.iter().cloned().map(MemoryDevice::new));
+        let shard = Shard::lane(number, program.clone(), board.clone());
+        let (controls, mailbox) = mailbox();
+        let monitor = Arc::new(Monitor::default());
+        let worker = Worker::new(clock(), shard, devices, Exchange::alone(), mailbox, monitor.clone());
+        (Bench { worker: worker.as_lane(), controls, monitor }, cables)
+    };
+    (0..lanes).map(lane).unzip()
 }
 
 /// A link of this delay that loses nothing.
