@@ -251,8 +251,9 @@ impl Observer for Hops {
 fn hops<F: Frame>(now: Nanos, node: NodeId, shard: &Shard<F>) -> Vec<(PausedQueue, PortId, Priority)> {
     let queues = [A, B, C].into_iter().flat_map(|port| Priority::all().map(move |priority| (port, priority)));
     let stormed = queues.filter(|(port, priority)| shard.queue(now, *port, *priority).stormed);
+    let ledgers = [shard.ledger()];
     let sources = stormed.flat_map(|(port, priority)| {
-        let of_queue = Source::of_queue(shard.program(), shard.ledger(), port, priority);
+        let of_queue = Source::of_queue(shard.program(), &ledgers, port, priority);
         of_queue.map(move |source| (PausedQueue { node, port, priority }, source.ingress, source.priority))
     });
     sources.filter(|(_, ingress, group)| shard.pauses(now, *ingress).sent.contains(*group)).collect()

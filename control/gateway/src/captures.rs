@@ -58,7 +58,9 @@ impl Captures {
         gateway: &Gateway,
     ) -> Result<CaptureSession, Response> {
         let ports = self.ports(&request, gateway)?;
-        let buffers = (MEMORY_BYTES / ports.len() / request.snap_bytes.max(1)).clamp(1, BUFFERS_MAX);
+        let workers: Vec<_> = ports.iter().map(|port| crew.count_of(*port)).collect();
+        let taps = workers.iter().sum::<usize>().max(1);
+        let buffers = (MEMORY_BYTES / taps / request.snap_bytes.max(1)).clamp(1, BUFFERS_MAX);
         let filters: Vec<_> =
             ports.iter().map(|port| filter(&request, gateway, *port)).collect::<Result<_, _>>()?;
         let stalled = |port: PortId| {
@@ -70,13 +72,15 @@ impl Captures {
         }
         let number = self.next;
         self.next += 1;
-        let mut readers: Vec<TapReader> = Vec::new();
+        let buffers_in_all = buffers * taps;
+        let mut readers: Vec<Vec<TapReader>> = Vec::new();
         let mut taps = Vec::new();
-        for (port, filter) in ports.iter().zip(filters) {
-            let (tap, reader) = ResidentMemory::around(|| tap(filter, buffers, request.snap_bytes));
+        for ((port, filter), workers) in ports.iter().zip(filters).zip(workers) {
+            let tap = |_| ResidentMemory::around(|| tap(filter.clone(), buffers, request.snap_bytes));
+            let (of_port, its_readers): (Vec<_>, _) = (0..workers).map(tap).unzip();
             self.at[port.index()] = Some(Ongoing { number, ended: false });
-            readers.push(reader);
-            taps.push((*port, Some(tap)));
+            readers.push(its_readers);
+            taps.push((*port, of_port.into_iter().map(Some).collect()));
         }
         let told = crew.capture(taps);
         if let Some((port, _)) = ports.iter().zip(told).find(|(_, told)| *told != Told::Done) {
@@ -88,7 +92,7 @@ impl Captures {
             // A gateway that ends takes its captures along.
             let _ = events.send(Event::EndCapture(number));
         };
-        Ok(CaptureSession { buffers: buffers * readers.len(), readers, request, end: Box::new(end) })
+        Ok(CaptureSession { buffers: buffers_in_all, readers, request, end: Box::new(end) })
     }
 
     /// The ports of a request that is within its limits.
@@ -133,7 +137,9 @@ impl Captures {
         let places = (0..).map(PortId).zip(&self.at);
         let ended = places.filter(|(_, at)| at.as_ref().is_some_and(|it| it.ended));
         let ports: Vec<_> = ended.map(|(port, _)| port).collect();
-        let told = crew.capture(ports.iter().map(|port| (*port, None)).collect());
+        let none = |port: &PortId| (*port, (0..crew.count_of(*port)).map(|_| None).collect());
+        let removed = ports.iter().map(none).collect();
+        let told = crew.capture(removed);
         for (port, told) in ports.iter().zip(told) {
             if told != Told::No {
                 self.at[port.index()] = None;

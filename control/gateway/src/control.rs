@@ -104,8 +104,8 @@ pub struct Control<L> {
     pub crew: Crew,
     /// The devices, by port.
     pub lines: Vec<L>,
-    /// The accounts of the switch.
-    pub ledger: Arc<Ledger>,
+    /// The accounts of the switch: one ledger, or that of each lane.
+    pub ledgers: Vec<Arc<Ledger>>,
     /// Reports the memory of frames in use.
     pub memory: Box<dyn Fn() -> MemoryReport + Send>,
     /// The events to handle.
@@ -307,7 +307,8 @@ impl<L: Line> Control<L> {
             memory: (self.memory)(),
             covered_delays: self.covered_delays(),
             negotiated: self.link_agents.reports(&self.configured, &self.gateway),
-            ledger: &self.ledger,
+            ledgers: self.ledgers.iter().map(Arc::as_ref).collect(),
+            ports: Vec::new(),
             workers: Vec::new(),
         };
         self.looks.take(&mut self.crew, &self.lines, &self.kept_pauses, about)
@@ -421,10 +422,9 @@ impl<L: Line> Control<L> {
         let Some(Widening { gateway: wider, .. }) = &self.widening else { return };
         let will_have = wider.program.settings().buffer.shared;
         // Each port's inspection includes its shard's pools, so one port per shard is enough.
-        let seen = self.crew.inspect();
-        let shards = self.crew.members.iter().filter_map(|member| member.ports.first());
+        let seen = self.crew.inspect_each();
         let held: Option<Bytes> =
-            shards.map(|port| Some(seen[port.index()].as_ref()?.pools.shared.held)).sum();
+            seen.iter().map(|ports| Some(ports.first()?.as_ref()?.pools.shared.held)).sum();
         if held.is_none_or(|held| held > will_have) {
             return;
         }
@@ -505,9 +505,11 @@ impl<L: Line> Control<L> {
 
     /// Frames admitted but not sent.
     fn waiting(&self) -> u64 {
-        let ports = (0..self.ledger.ports() as u16).map(PortId);
-        let queues = |port| Priority::all().map(move |priority| (port, priority));
-        ports.flat_map(queues).map(|(port, priority)| self.ledger.egress_queue(port, priority).frames).sum()
+        let ports = |ledger: &Arc<Ledger>| (0..ledger.ports() as u16).map(PortId);
+        let frames = |ledger: &Arc<Ledger>, port| -> u64 {
+            Priority::all().map(|priority| ledger.egress_queue(port, priority).frames).sum()
+        };
+        self.ledgers.iter().map(|it| ports(it).map(|port| frames(it, port)).sum::<u64>()).sum()
     }
 }
 

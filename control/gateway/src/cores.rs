@@ -32,6 +32,20 @@ pub fn automatic(allowed: &[usize], isolated: &[usize], taken: &BTreeSet<usize>,
     choices.into_iter().find(|cores| !cores.is_empty()).unwrap_or_default()
 }
 
+/// The default cores of `lanes` lanes if the configuration names none: as [`automatic`] has it if those are enough, or else any
+/// that no other gateway has taken, or else any. `None` if this process may run on fewer.
+pub fn automatic_for_lanes(
+    allowed: &[usize],
+    isolated: &[usize],
+    taken: &BTreeSet<usize>,
+    lanes: usize,
+) -> Option<Vec<usize>> {
+    let free = allowed.iter().copied().filter(|core| !taken.contains(core)).collect();
+    let choices = [automatic(allowed, isolated, taken, lanes), free, allowed.to_vec()];
+    let enough = choices.into_iter().find(|cores: &Vec<_>| cores.len() >= lanes);
+    enough.map(|cores| cores.into_iter().take(lanes).collect())
+}
+
 /// The core of each port ([`cores::assign`]), after a check that this process may run on all cores named in
 /// the file.
 ///
@@ -39,9 +53,18 @@ pub fn automatic(allowed: &[usize], isolated: &[usize], taken: &BTreeSet<usize>,
 /// [`CoreError`] where a core is not among the `allowed` ones.
 pub fn assign(placements: &[Placement], cores: &[usize], allowed: &[usize]) -> Result<Vec<usize>, CoreError> {
     let named = placements.iter().filter_map(|placement| placement.core);
-    match cores.iter().copied().chain(named).find(|core| !allowed.contains(core)) {
+    check(cores.iter().copied().chain(named), allowed)?;
+    Ok(cores::assign(placements, cores))
+}
+
+/// Checks that this process may run on these cores.
+///
+/// # Errors
+/// [`CoreError`] where one is not among the `allowed` ones.
+pub fn check(cores: impl IntoIterator<Item = usize>, allowed: &[usize]) -> Result<(), CoreError> {
+    match cores.into_iter().find(|core| !allowed.contains(core)) {
         Some(core) => Err(CoreError { core, allowed: allowed.to_vec() }),
-        None => Ok(cores::assign(placements, cores)),
+        None => Ok(()),
     }
 }
 
@@ -85,6 +108,18 @@ mod tests {
         assert_eq!(chosen(&[1]), [2]);
         assert_eq!(chosen(&[1, 2]), [0], "rather than a core with another worker");
         assert_eq!(chosen(&[0, 1, 2]), [1, 2]);
+    }
+
+    #[test]
+    fn lanes_take_as_many_cores_as_they_are_and_the_first_one_only_where_they_must() {
+        let chosen = |allowed: &[usize], taken: &[usize], lanes| {
+            automatic_for_lanes(allowed, &[], &taken.iter().copied().collect(), lanes)
+        };
+        assert_eq!(chosen(&[0, 1, 2, 3], &[], 2), Some(vec![1, 2]));
+        assert_eq!(chosen(&[0, 1, 2, 3], &[1], 2), Some(vec![2, 3]));
+        assert_eq!(chosen(&[0, 1, 2, 3], &[1, 2], 2), Some(vec![0, 3]));
+        assert_eq!(chosen(&[0, 1], &[1], 2), Some(vec![0, 1]));
+        assert_eq!(chosen(&[0, 1], &[], 3), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use config::Gateway;
 use dpdk::ResidentMemory;
-use switch::{ForwardingSettings, Program, Successor};
+use switch::{ForwardingSettings, LanesRefusal, Program, Successor};
 use units::human::nanos;
 use units::{Interval, PortId};
 use worker::{Command, Controls, Inspection, Monitor, Reply, Stage, Tap};
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_micros(50);
 pub struct Member {
     /// The core that it runs on.
     pub core: usize,
-    /// The ports that it owns.
+    /// The ports that it has. Lanes all have the same ones.
     pub ports: Vec<PortId>,
     /// Its pulse.
     pub monitor: Arc<Monitor>,
@@ -89,7 +89,7 @@ impl Member {
 }
 
 /// Whether a worker follows a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Told {
     /// It does not know of it: its mailbox is full.
     No,
@@ -133,7 +133,7 @@ enum PulseChange {
 
 /// All workers of a gateway.
 pub struct Crew {
-    /// The workers.
+    /// The workers. If they are lanes, the first one leads.
     pub members: Vec<Member>,
     names: Vec<String>,
     /// A worker that completes no turn for this long is stalled and is not waited for.
@@ -179,39 +179,54 @@ impl Crew {
         }
     }
 
-    /// Notifies the owner of `port` whether its link is up.
+    /// Whether the workers are lanes, each of which has all ports.
+    fn are_lanes(&self) -> bool {
+        matches!(&self.members[..], [lead, other, ..] if lead.ports == other.ports)
+    }
+
+    /// Notifies the workers of `port` whether its link is up. Returns whether all of them know.
     pub fn link(&mut self, port: PortId, up: bool) -> bool {
-        self.owner(port).is_some_and(|member| member.tell(Command::Link(port, up)))
+        let told = self.workers_of(port).map(|member| member.tell(Command::Link(port, up)));
+        told.reduce(|all, told| all & told).unwrap_or(false)
     }
 
-    /// Whether the worker of `port` owes answers, so that no one should wait for more of them.
+    /// Whether a worker of `port` owes answers, so that no one should wait for more of them.
     pub fn owes_answers(&mut self, port: PortId) -> bool {
-        self.owner(port).is_none_or(|member| !member.catch_up())
+        self.workers_of(port).map(|member| !member.catch_up()).reduce(|any, owes| any | owes).unwrap_or(true)
     }
 
-    /// Puts a capture at each of these ports, or removes that which it has, and frees the memory of the former ones. Does
-    /// not wait for a worker that owes answers. Returns for each port whether its worker follows.
-    pub fn capture(&mut self, taps: Vec<(PortId, Option<Box<Tap>>)>) -> Vec<Told> {
+    /// The number of workers that have `port`.
+    pub fn count_of(&self, port: PortId) -> usize {
+        self.members.iter().filter(|member| member.ports.contains(&port)).count()
+    }
+
+    /// Puts captures at these ports, one for each worker that has the port, or removes those which they have, and frees the
+    /// memory of the former ones. Does not wait for a worker that owes answers. Returns for each port whether its workers
+    /// follow: [`Told::No`] if one of them does not.
+    pub fn capture(&mut self, taps: Vec<(PortId, Vec<Option<Box<Tap>>>)>) -> Vec<Told> {
         let deadline = Instant::now() + self.patience;
         // Send all commands before waiting, so that stalled workers take no more time than one.
-        let mut ask = |(port, tap)| {
-            let Some(member) = self.owner(port) else { return (port, false, deadline) };
-            let until = if member.catch_up() { deadline } else { Instant::now() };
-            (port, member.tell(Command::Capture(port, tap)), until)
+        let mut ask = |(port, taps): (PortId, Vec<_>)| {
+            let ask = |(member, tap): (&mut Member, _)| {
+                let until = if member.catch_up() { deadline } else { Instant::now() };
+                (member.tell(Command::Capture(port, tap)), until)
+            };
+            (port, self.workers_of(port).zip(taps).map(ask).collect::<Vec<_>>())
         };
         let asked: Vec<_> = taps.into_iter().map(&mut ask).collect();
-        let mut hear = |(port, told, until)| match self.owner(port) {
-            Some(member) if told => match wait(member, until) {
+        let hear = |(member, (told, until)): (&mut Member, _)| match told {
+            true => match wait(member, until) {
                 Some(Reply::Captures(..)) => Told::Done,
                 _ => Told::Late,
             },
-            _ => Told::No,
+            false => Told::No,
         };
-        asked.into_iter().map(&mut hear).collect()
+        let mut told = |(port, asked)| self.workers_of(port).zip(asked).map(hear).min().unwrap_or(Told::No);
+        asked.into_iter().map(&mut told).collect()
     }
 
-    fn owner(&mut self, port: PortId) -> Option<&mut Member> {
-        self.members.iter_mut().find(|member| member.ports.contains(&port))
+    fn workers_of(&mut self, port: PortId) -> impl Iterator<Item = &mut Member> {
+        self.members.iter_mut().filter(move |member| member.ports.contains(&port))
     }
 
     /// Restarts the cleared-on-read watermarks.
@@ -254,48 +269,82 @@ impl Crew {
         }
     }
 
-    /// The state of each port; `None` if its worker does not answer.
+    /// The state of each port, of all lanes as one; `None` if a worker of it does not answer.
     pub fn inspect(&mut self) -> Vec<Option<Box<Inspection>>> {
-        let mut seen: Vec<Option<Box<Inspection>>> = self.names.iter().map(|_| None).collect();
-        for member in &mut self.members {
+        let mut seen = self.inspect_each();
+        let mut of_port = |port| {
+            let of_worker = |(member, seen): (&Member, &mut Vec<Option<Box<Inspection>>>)| {
+                let place = member.ports.iter().position(|it| *it == port)?;
+                Some(seen[place].take())
+            };
+            let mut workers = self.members.iter().zip(&mut seen).filter_map(of_worker);
+            let first = workers.next()??;
+            workers.try_fold(first, |mut all, lane| {
+                all.add_lane(&*lane?);
+                Some(all)
+            })
+        };
+        (0..).map(PortId).take(self.names.len()).map(&mut of_port).collect()
+    }
+
+    /// By worker, the state of each of its ports; `None` if it does not answer.
+    pub fn inspect_each(&mut self) -> Vec<Vec<Option<Box<Inspection>>>> {
+        let patience = self.patience;
+        let ask = |member: &mut Member| {
+            let mut seen: Vec<_> = member.ports.iter().map(|_| None).collect();
             // A worker that owes answers was already waited for, and its mailbox needs room for other
             // commands too.
             if !member.catch_up() {
-                continue;
+                return seen;
             }
-            let deadline = Instant::now() + self.patience;
-            for port in member.ports.clone() {
+            let deadline = Instant::now() + patience;
+            for (port, seen) in member.ports.clone().into_iter().zip(&mut seen) {
                 let asked = member.tell(Command::Inspect(port, Box::default()));
                 let answer = if asked { wait(member, deadline) } else { None };
-                let Some(Reply::Inspected(port, inspection)) = answer else { break };
-                seen[port.index()] = Some(inspection);
+                let Some(Reply::Inspected(_, inspection)) = answer else { break };
+                *seen = Some(inspection);
             }
-        }
-        seen
+            seen
+        };
+        self.members.iter_mut().map(ask).collect()
     }
 
     /// Puts `program` in force, at each worker between two bursts, and drops the one `before` here. Returns the
     /// cores of stalled workers, which will follow when they resume.
     pub fn install(&mut self, program: &Arc<Program>, before: &Program) -> Vec<usize> {
-        let deadline = Instant::now() + self.patience;
+        let patience = self.patience;
         let resized = tables(program) != tables(before);
-        // Send all commands before waiting, so that workers change at about the same time.
-        let told: Vec<bool> =
-            self.members.iter_mut().map(|member| member.tell_program(program.clone(), resized)).collect();
+        let program = match self.for_workers(program) {
+            Ok(program) => program,
+            Err(reason) => {
+                tracing::error!("internal error: lanes rejected a valid configuration: {reason}");
+                return Vec::new();
+            }
+        };
+        // The lead judges by thresholds that the other lanes have already.
+        let leads = usize::from(self.are_lanes());
+        let (lead, others) = self.members.split_at_mut(leads);
         let mut behind = Vec::new();
-        for (member, told) in self.members.iter_mut().zip(told) {
-            match if told { wait(member, deadline) } else { None } {
-                Some(Reply::Installed(Ok(old))) => drop(old),
-                Some(Reply::Installed(Err((_, reason)))) => {
-                    tracing::error!(
-                        "internal error: the worker on core {} rejected a valid configuration: {reason}",
-                        member.core
-                    );
+        for members in [others, lead] {
+            let deadline = Instant::now() + patience;
+            // Send all commands before waiting, so that workers change at about the same time.
+            let told: Vec<bool> =
+                members.iter_mut().map(|member| member.tell_program(program.clone(), resized)).collect();
+            for (member, told) in members.iter_mut().zip(told) {
+                if !(told && is_installed(member, deadline)) {
+                    behind.push(member.core);
                 }
-                _ => behind.push(member.core),
             }
         }
         behind
+    }
+
+    /// The program that each worker runs of `program`.
+    fn for_workers(&self, program: &Arc<Program>) -> Result<Arc<Program>, LanesRefusal> {
+        match self.are_lanes() {
+            true => program.for_lanes(self.members.len()).map(Arc::new),
+            false => Ok(program.clone()),
+        }
     }
 
     /// Sets the maximum turn of each worker under `gateway`.
@@ -341,6 +390,19 @@ fn tables(program: &Program) -> impl PartialEq + use<> {
     (flows.collect::<Vec<_>>(), bridge)
 }
 
+/// Waits for the answer to an installation until `deadline`. Returns whether there was one.
+fn is_installed(member: &mut Member, deadline: Instant) -> bool {
+    match wait(member, deadline) {
+        Some(Reply::Installed(Ok(old))) => drop(old),
+        Some(Reply::Installed(Err((_, reason)))) => tracing::error!(
+            "internal error: the worker on core {} rejected a valid configuration: {reason}",
+            member.core
+        ),
+        _ => return false,
+    }
+    true
+}
+
 /// Waits for an answer until `deadline`; after that it is overdue.
 fn wait(member: &mut Member, deadline: Instant) -> Option<Reply> {
     loop {
@@ -384,182 +446,4 @@ pub fn spawn<T: Send + 'static>(
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::device::WireDevice;
-    use core::sync::atomic::{AtomicBool, Ordering};
-    use switch::Shard;
-    use units::Nanos;
-    use worker::{Exchange, MonotonicClock, Worker};
-
-    #[test]
-    fn a_worker_is_stalled_when_it_completes_no_turn_for_its_patience_and_is_reported_once() {
-        let limit = Duration::from_millis(100);
-        let mut pulse = Pulse::new();
-        let start = pulse.seen;
-        let at = |milliseconds| start + Duration::from_millis(milliseconds);
-        assert_eq!(pulse.look(1, at(10), limit), None);
-        assert_eq!(pulse.look(1, at(109), limit), None);
-        assert_eq!(pulse.look(1, at(110), limit), Some(PulseChange::Stalled));
-        assert_eq!(pulse.look(1, at(300), limit), None, "said once");
-        let recovered = pulse.look(2, at(310), limit);
-        assert_eq!(recovered, Some(PulseChange::Recovered(Duration::from_millis(300))));
-        assert_eq!(pulse.look(3, at(320), limit), None);
-    }
-
-    /// A worker that owns one of two ports and turns while allowed.
-    pub(crate) struct Hand {
-        turns: Arc<AtomicBool>,
-        /// Whether it has seen that it may not turn.
-        rests: Arc<AtomicBool>,
-    }
-
-    fn hand(core: usize, program: &Arc<Program>) -> (Hand, Member) {
-        let (controls, mailbox) = worker::mailbox();
-        let monitor = Arc::new(Monitor::default());
-        let (shard, pulse) = (Shard::single(program.clone()), monitor.clone());
-        let turns = Arc::new(AtomicBool::new(true));
-        let rests = Arc::new(AtomicBool::new(false));
-        let (may_turn, says_so) = (turns.clone(), rests.clone());
-        let work = move || {
-            let clock = MonotonicClock::starting_at(Nanos(1));
-            let exchange = Exchange::alone();
-            let mut worker = Worker::<WireDevice, _>::new(clock, shard, [], exchange, mailbox, pulse);
-            loop {
-                if !may_turn.load(Ordering::Acquire) {
-                    says_so.store(true, Ordering::Release);
-                } else if worker.turn().is_break() {
-                    break;
-                }
-                thread::yield_now();
-            }
-        };
-        let thread = spawn(core, work).unwrap();
-        let ports = vec![PortId(core as u16)];
-        (Hand { turns, rests }, Member::new(core, ports, monitor, controls, thread))
-    }
-
-    impl Hand {
-        /// Returns when its last turn is over.
-        pub(crate) fn stall(&self) {
-            self.turns.store(false, Ordering::Release);
-            self.rests.store(false, Ordering::Release);
-            while !self.rests.load(Ordering::Acquire) {
-                thread::yield_now();
-            }
-        }
-
-        pub(crate) fn go_on(&self) {
-            self.turns.store(true, Ordering::Release);
-        }
-    }
-
-    /// Two workers and their configuration.
-    pub(crate) fn crew() -> (Hand, Hand, Crew, Arc<Program>) {
-        let program = program("4MiB");
-        let ((one, first), (other, second)) = (hand(0, &program), hand(1, &program));
-        let names = vec!["dc0".to_owned(), "lh0".to_owned()];
-        (one, other, Crew::new(vec![first, second], names, Duration::from_millis(50)), program)
-    }
-
-    fn program(shared: &str) -> Arc<Program> {
-        configured(shared).program
-    }
-
-    /// A gateway with these two ports.
-    pub(crate) fn configured(shared: &str) -> Gateway {
-        let port = |name: &str| format!("[[port]]\nname = \"{name}\"\nrate = \"10G\"\n");
-        let text = format!("[buffer]\nshared = \"{shared}\"\n{}{}", port("dc0"), port("lh0"));
-        config::parse(&text, "test").unwrap()
-    }
-
-    fn seen(crew: &mut Crew) -> Vec<bool> {
-        crew.inspect().iter().map(Option::is_some).collect()
-    }
-
-    #[test]
-    fn a_worker_that_is_stalled_hides_no_other() {
-        let (one, _other, mut crew, _) = crew();
-        // On a slow machine too, the other worker answers eventually.
-        crew.patience = Duration::from_secs(1);
-        assert_eq!(seen(&mut crew), [true, true]);
-        one.stall();
-        while seen(&mut crew) != [false, true] {}
-        one.go_on();
-        while seen(&mut crew) != [true, true] {}
-        crew.stop();
-    }
-
-    #[test]
-    fn a_worker_that_is_stalled_is_asked_once_and_changes_its_configuration_when_it_goes_on() {
-        let (one, _other, mut crew, old) = crew();
-        one.stall();
-        // More commands than its mailbox holds.
-        for _ in 0..100 {
-            crew.patience = Duration::from_millis(1);
-            crew.inspect();
-            crew.clear_watermarks();
-            crew.install(&old, &old);
-        }
-        assert!(crew.members[0].overdue < 20);
-        let new = program("8MiB");
-        assert!(crew.install(&new, &old).contains(&0));
-        one.go_on();
-        // One reference here and one in each worker.
-        while Arc::strong_count(&new) < 3 || Arc::strong_count(&old) > 1 {
-            crew.watch();
-            crew.patience = Duration::from_secs(1);
-            crew.inspect();
-        }
-        crew.stop();
-    }
-
-    #[test]
-    fn tables_are_exchanged_for_other_sizes_and_schemes_and_for_nothing_else() {
-        let of = |xoff: &str, scheme: &str| {
-            let port = "[forwarding]\nmode = \"bridge\"\n[[port]]\nname = \"lh0\"\nrate = \"10G\"\ndistance = \"10km\"\n";
-            let group = format!("[[port.lossless]]\npriorities = [3]\nxoff = \"{xoff}\"\n");
-            let text = format!("[buffer]\nshared = \"4MiB\"\n{port}{group}{scheme}");
-            config::parse(&text, "test").unwrap().program
-        };
-        let lscc = |more: &str| {
-            let ends = "local = \"10.255.0.1\"\npeer = \"10.255.0.2\"\n";
-            let key = "key = \"000102030405060708090a0b0c0d0e0f\"\n";
-            format!("[port.lscc]\n{ends}{key}{more}")
-        };
-        let (off, on) = (of("100kB", ""), of("100kB", &lscc("")));
-        assert!(tables(&on) == tables(&of("200kB", &lscc(""))));
-        assert!(tables(&on) != tables(&off));
-        assert!(tables(&on) != tables(&of("100kB", &lscc("flows = 4096\n"))));
-        assert!(tables(&on) != tables(&of("100kB", &lscc("direct = \"int\"\n"))));
-    }
-
-    #[test]
-    fn a_worker_whose_mailbox_was_full_drains_and_ends_when_it_goes_on() {
-        let (one, _other, mut crew, program) = crew();
-        one.stall();
-        crew.patience = Duration::from_millis(1);
-        while crew.members[0].tell(Command::Install(Box::new(Successor::new(program.clone())))) {}
-        crew.drain();
-        assert!(crew.members[0].undrained && !crew.members[1].undrained);
-        one.go_on();
-        while crew.members[0].undrained {
-            let _ = crew.members[0].controls.receive();
-            crew.drain_late();
-        }
-        one.stall();
-        while crew.members[0].tell(Command::Install(Box::new(Successor::new(program.clone())))) {}
-        one.go_on();
-        crew.patience = Duration::from_secs(60);
-        let monitor = crew.members[0].monitor.clone();
-        crew.stop();
-        assert_eq!(Arc::strong_count(&monitor), 1, "the worker has let go of it");
-    }
-
-    #[test]
-    fn the_stage_of_a_worker_names_its_port() {
-        let names = ["dc0".to_owned(), "lh0".to_owned()];
-        assert_eq!(place(Stage::Egress(PortId(1)), &names), "is sending through port lh0");
-        assert_eq!(place(Stage::Ingress(PortId(0)), &names), "is receiving from port dc0");
-    }
-}
+pub(crate) mod tests;

@@ -32,6 +32,8 @@ pub struct Journal {
     followers: Vec<Follower>,
     /// Events of one worker; empty between looks.
     taken: Vec<switch::Event>,
+    /// Those of all, each with its core; empty between looks.
+    merged: Vec<(usize, switch::Event)>,
 }
 
 /// A client that follows events.
@@ -84,23 +86,26 @@ impl Journal {
     /// The journal of a gateway whose ports have these `names`, which keeps `kept` events of each kind.
     pub fn new(names: Vec<String>, inlets: Vec<(usize, EventInlet)>, kept: usize) -> Self {
         let histories = KINDS.iter().map(|_| VecDeque::new()).collect();
-        let (followers, taken) = (Vec::new(), Vec::new());
-        Self { names: names.into(), inlets, histories, kept, next: 0, followers, taken }
+        let (followers, taken, merged) = (Vec::new(), Vec::new(), Vec::new());
+        Self { names: names.into(), inlets, histories, kept, next: 0, followers, taken, merged }
     }
 
     /// Takes the events of the workers, and passes on all that are new.
     pub fn collect(&mut self) {
-        let mut inlets = core::mem::take(&mut self.inlets);
-        for (core, inlet) in &mut inlets {
-            let mut taken = core::mem::take(&mut self.taken);
-            inlet.take(&mut taken);
-            for event in taken.drain(..) {
-                let what = What::from(&event);
-                self.enter(event.at, Some(*core), event.port, event.priority, what);
-            }
-            self.taken = taken;
+        let mut merged = core::mem::take(&mut self.merged);
+        for (core, inlet) in &mut self.inlets {
+            inlet.take(&mut self.taken);
+            merged.extend(self.taken.drain(..).map(|event| (*core, event)));
         }
-        self.inlets = inlets;
+        if self.inlets.len() > 1 {
+            // Several lanes note what happens at one port.
+            merged.sort_by_key(|(_, event)| event.at);
+        }
+        for (core, event) in merged.drain(..) {
+            let what = What::from(&event);
+            self.enter(event.at, Some(core), event.port, event.priority, what);
+        }
+        self.merged = merged;
         self.followers.retain_mut(Follower::pass_on);
     }
 

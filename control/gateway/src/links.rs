@@ -1,5 +1,6 @@
 //! What a virtual device in `--vdev` notation is made on, and the link state of kernel interfaces.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,17 @@ pub fn never_overflows(vdev: &str) -> bool {
     vdev.starts_with("net_null")
         || vdev.starts_with("net_pcap")
             && interface_of(vdev, &["iface=", "rx_iface=", "rx_iface_in="]).is_none()
+}
+
+/// A virtual device with this number of queues each way, where its driver has to be told and the notation does not say it.
+pub fn with_queues(vdev: &str, queues: usize) -> Cow<'_, str> {
+    let key = match vdev {
+        _ if vdev.starts_with("net_af_packet") || vdev.starts_with("eth_af_packet") => "qpairs",
+        _ if vdev.starts_with("net_af_xdp") => "queue_count",
+        _ => return vdev.into(),
+    };
+    let is_told = vdev.split(',').any(|it| it.split_once('=').is_some_and(|(stated, _)| stated == key));
+    if queues == 1 || is_told { vdev.into() } else { format!("{vdev},{key}={queues}").into() }
 }
 
 /// Whether a kernel interface is its own link, and not one end of a pair such as veth or a part of another interface.
@@ -91,6 +103,17 @@ mod tests {
         assert!(never_overflows("net_pcap0,rx_pcap=in.pcap,tx_iface=eth1") && never_overflows("net_null0"));
         for vdev in ["net_pcap0,iface=eth1", "net_pcap0,tx_pcap=out.pcap,rx_iface=eth1", "net_ring0"] {
             assert!(!never_overflows(vdev), "{vdev}");
+        }
+    }
+
+    #[test]
+    fn a_driver_that_makes_as_many_queues_as_it_is_told_is_told() {
+        assert_eq!(with_queues("net_af_packet0,iface=a", 2), "net_af_packet0,iface=a,qpairs=2");
+        assert_eq!(with_queues("net_af_xdp0,iface=a", 4), "net_af_xdp0,iface=a,queue_count=4");
+        for (vdev, queues) in
+            [("net_af_packet0,iface=a", 1), ("net_af_packet0,qpairs=3,iface=a", 2), ("net_memif0", 2)]
+        {
+            assert_eq!(with_queues(vdev, queues), vdev);
         }
     }
 

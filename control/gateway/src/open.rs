@@ -5,7 +5,7 @@ use std::sync::mpsc::Receiver;
 
 use config::runtime::{Device, DeviceKind, PfcFrames};
 use config::{Gateway, MemorySum};
-use dpdk::{Claim, Eal, Interface, Opened, PfcPassage, Port, PortSettings};
+use dpdk::{Claim, Eal, HashKey, Interface, Opened, PfcPassage, Port, PortSettings, QueuePair};
 use replay::capture::{CaptureFile, FrameSource};
 use units::PortId;
 
@@ -16,7 +16,8 @@ use crate::line::{Below, DpdkLine, SEEK_SERVER};
 use crate::memory::Buffers;
 use crate::{RunError, device_mtu, links, memif};
 
-/// Opens the devices of all ports, which have the memory of `sum`, and logs them.
+/// Opens the devices of all ports, which have the memory of `sum`, and logs them. Each has one part for each lane; those that
+/// spread what they receive by a hash do it with `hash_key`.
 ///
 /// # Errors
 /// [`RunError::Device`]: why a port has none.
@@ -26,10 +27,11 @@ pub fn open_all(
     buffers: &Buffers,
     sum: &MemorySum,
     events: &Receiver<Event>,
-) -> Result<(Vec<DpdkLine>, Vec<WireDevice>), RunError> {
+    hash_key: HashKey,
+) -> Result<(Vec<DpdkLine>, Vec<Vec<WireDevice>>), RunError> {
     let few = u32::try_from(sum.kept_free).unwrap_or(u32::MAX);
     let supply = Supply::new(buffers.data.clone(), few);
-    let opening = Opening { eal, gateway, buffers, supply, events };
+    let opening = Opening { eal, gateway, buffers, supply, events, hash_key };
     let (mut lines, mut devices) = (Vec::new(), Vec::new());
     for (port, device) in (0..).map(PortId).zip(gateway.runtime.devices.iter().flatten()) {
         let name = || gateway.program.port(port).name.clone();
@@ -48,14 +50,18 @@ struct Opening<'a> {
     buffers: &'a Buffers,
     supply: Supply,
     events: &'a Receiver<Event>,
+    hash_key: HashKey,
 }
 
 impl Opening<'_> {
-    fn open(&self, port: PortId, device: &Device) -> Result<(DpdkLine, WireDevice), DeviceError> {
+    fn open(&self, port: PortId, device: &Device) -> Result<(DpdkLine, Vec<WireDevice>), DeviceError> {
         let (number, port) = (port, self.gateway.program.port(port));
         let below = self.below(number, &device.kind)?;
         let name = self.attach(&device.kind)?;
         let settings = PortSettings {
+            // The configuration has at most as many as a port.
+            queues: u16::try_from(self.gateway.runtime.dpdk.lanes).unwrap_or(u16::MAX),
+            hash_key: self.hash_key,
             rx_descriptors: device.receive_descriptors,
             tx_descriptors: device.transmit_descriptors,
             frame_max: port.max_frame,
@@ -69,12 +75,18 @@ impl Opening<'_> {
         };
         let opened = opened?;
         introduce(&port.name, &opened, device.pfc_frames)?;
-        let Opened { port, rx, tx, control, .. } = opened;
+        let Opened { port, rx, tx, others, control } = opened;
         device_mtu::check(self.gateway, number, &port)?;
-        let wire = WireDevice::new(rx, tx, control, self.buffers.control.clone(), self.supply.clone());
         let is_endless = matches!(&device.kind, DeviceKind::Virtual(vdev) if links::never_overflows(vdev));
-        let wire = if is_endless { wire.without_ring() } else { wire };
-        Ok((DpdkLine::new(port, below, &device.kind, wire.control_queue()), wire))
+        let wire = |QueuePair { rx, tx }, control| {
+            let wire = WireDevice::new(rx, tx, control, self.buffers.control.clone(), self.supply.clone());
+            if is_endless { wire.without_ring() } else { wire }
+        };
+        // The first lane sends the pauses, and so has the control queue.
+        let lead = wire(QueuePair { rx, tx }, control);
+        let line = DpdkLine::new(port, below, &device.kind, lead.control_queue());
+        let others = others.into_iter().map(|pair| wire(pair, None));
+        Ok((line, [lead].into_iter().chain(others).collect()))
     }
 
     /// The interface of the kernel below a device of `port`, claimed, with an MTU for its frames.
@@ -109,7 +121,7 @@ impl Opening<'_> {
             // Of pcapng, the type of a link is known only at the first frame.
             CaptureFile::open(capture)?.advance()?;
         }
-        self.eal.attach(vdev)?;
+        self.eal.attach(&links::with_queues(vdev, self.gateway.runtime.dpdk.lanes))?;
         Ok(vdev.split(',').next().unwrap_or(vdev))
     }
 }
@@ -124,8 +136,12 @@ fn await_server(port: &str, device: &str, events: &Receiver<Event>) -> bool {
 /// Logs a port's device and whether PFC works on it; an error if PFC is required and known not to work.
 fn introduce(name: &str, opened: &Opened, pfc_frames: PfcFrames) -> Result<(), DeviceError> {
     let port = &opened.port;
-    let queues = if opened.control.is_some() { ", with a transmit queue for control frames" } else { "" };
-    tracing::info!("port {name}: {} ({}), {}{queues}", port.name(), port.driver(), port.mac());
+    let queues = match opened.others.len() {
+        0 => String::new(),
+        others => format!(", {} queues each way", others + 1),
+    };
+    let control = if opened.control.is_some() { ", with a transmit queue for control frames" } else { "" };
+    tracing::info!("port {name}: {} ({}), {}{queues}{control}", port.name(), port.driver(), port.mac());
     let Some(doubt) = doubt(port.pfc_passage(), pfc_frames)? else {
         tracing::info!("port {name}: the device passes PFC frames in both directions");
         return Ok(());

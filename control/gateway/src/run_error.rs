@@ -3,6 +3,7 @@
 use std::io;
 
 use dpdk::{CalibrationError, EalError, PoolError};
+use switch::LanesRefusal;
 
 use crate::cores::CoreError;
 use crate::device_error::{self, DeviceError};
@@ -40,6 +41,17 @@ pub enum RunError {
     /// Ports cannot be assigned cores.
     #[error("dpdk.cores: {0}")]
     Cores(#[from] CoreError),
+    /// There are fewer cores than lanes.
+    #[error("dpdk.lanes: {lanes} lanes need as many cores, but this process may run only on {allowed}")]
+    FewCores {
+        /// The lanes.
+        lanes: usize,
+        /// The number of allowed cores.
+        allowed: usize,
+    },
+    /// The configuration needs something that several lanes cannot do.
+    #[error("dpdk.lanes: {0}")]
+    Lanes(#[from] LanesRefusal),
     /// The machine has too little memory.
     #[error("{reason}; the buffers of this configuration need\n{sum}")]
     Memory {

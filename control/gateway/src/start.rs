@@ -1,7 +1,7 @@
 //! The start of a gateway from its configuration.
 
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,12 @@ use std::time::Instant;
 use config::runtime;
 use config::{Gateway, MemorySum};
 use dpdk::{Claim, Eal, ResidentMemory, Tsc};
-use switch::{HashKey, Ledger, Shard, ShardId};
+use switch::{Board, HashKey, Ledger, Shard, ShardId};
 use telemetry::ReloadsReport;
 use units::PortId;
 use units::human::nanos;
 use worker::{
-    Capacity, DelayLine, EmulationSettings, EventInlet, EventOutlet, Exchange, Idle, Monitor, Worker,
-    exchanges, mailbox,
+    Capacity, DelayLine, EmulationSettings, EventInlet, Exchange, Idle, Monitor, Worker, exchanges, mailbox,
 };
 
 use crate::captures::Captures;
@@ -76,20 +75,20 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let (gateway, drawn_seed, hash_key) = seeded(gateway)?;
     let sockets = Sockets::open(&gateway, &sender, &leftover)?;
     let sum = gateway.memory().ok_or_else(|| RunError::NoDevice(without_device(&gateway)))?;
-    let (cores, claims) = assign_cores(&gateway)?;
+    let (posts, claims) = assign_cores(&gateway)?;
     let eal = memory::start_dpdk(&gateway, &sum)?;
     let buffers = Buffers::new(&eal, &sum)?;
-    let (lines, devices) = open_all(&eal, &gateway, &buffers, &sum, &events)?;
+    let (lines, devices) = open_all(&eal, &gateway, &buffers, &sum, &events, spreading()?)?;
     doubt_counter();
     let clock = WireClock(Tsc::calibrate(CALIBRATION)?);
     privileges.give_up(&gateway, &options.path, |uid, gid| sockets.hand_over(uid, gid))?;
     let privileges = Arc::new(privileges);
     let configured = gateway;
-    let (gateway, lateness) = test_lateness(&configured, &cores)?;
+    let (gateway, lateness) = test_lateness(&configured, &posts)?;
     let device_mtus = DeviceMtus::of(&lines);
     let gateway = device_mtus.apply(&gateway);
-    let plan = WorkerInputs { gateway: &gateway, cores: &cores, memory: &sum, clock, eal: &eal, privileges };
-    let (ledger, members, inlets) = ResidentMemory::around(|| plan.start(devices))?;
+    let plan = WorkerInputs { gateway: &gateway, posts: &posts, memory: &sum, clock, eal: &eal, privileges };
+    let (ledgers, members, inlets) = ResidentMemory::around(|| plan.start(devices))?;
     let resident = memory::introduce();
     let (ports, names) = (lines.len(), gateway.port_names().map(str::to_owned).collect::<Vec<_>>());
     let journal = Journal::new(names.clone(), inlets, gateway.runtime.control.events);
@@ -112,7 +111,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         hash_key,
         crew,
         lines,
-        ledger,
+        ledgers,
         memory: buffers.clone().reporter(resident),
         events,
         started: unix_time(),
@@ -120,7 +119,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         ending: options.duration.map(|duration| Instant::now() + duration),
         reloading: Reloads::new(Arc::new(|path| config::load(path)), sender.clone()),
         reloads: ReloadsReport::default(),
-        looks: Looks::new(ports),
+        looks: Looks::default(),
         journal,
         captures: Captures::new(ports, sender),
     };
@@ -209,13 +208,22 @@ fn doubt_counter() {
 /// The gateway with a random key for its tables, and with a random seed if its file has none. Returns the
 /// seed, if it was drawn, and the key.
 fn seeded(gateway: Gateway) -> Result<(Gateway, Option<u64>, HashKey), RunError> {
-    let (mut seed, mut key) = ([0; 8], [0; 16]);
-    let drawn = getrandom::fill(&mut seed).and_then(|()| getrandom::fill(&mut key));
-    drawn.map_err(|error| RunError::Seed(error.to_string()))?;
     // Within the range of seeds in files.
-    let seed = Some(u64::from_ne_bytes(seed) >> 1).filter(|_| !gateway.seed_stated);
-    let key = HashKey::new(key);
+    let seed = Some(u64::from_ne_bytes(drawn()?) >> 1).filter(|_| !gateway.seed_stated);
+    let key = HashKey::new(drawn()?);
     Ok((reload::with_drawn(gateway, seed, key), seed, key))
+}
+
+/// A random key by which devices spread frames over lanes.
+fn spreading() -> Result<dpdk::HashKey, RunError> {
+    Ok(dpdk::HashKey::drawn(u64::from_ne_bytes(drawn()?)))
+}
+
+/// Random bytes.
+fn drawn<const N: usize>() -> Result<[u8; N], RunError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| RunError::Seed(error.to_string()))?;
+    Ok(bytes)
 }
 
 /// The names of ports without a device.
@@ -224,39 +232,80 @@ fn without_device(gateway: &Gateway) -> Vec<String> {
     ports.filter(|(_, device)| device.is_none()).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Assigns a core to each port and claims them.
-fn assign_cores(gateway: &Gateway) -> Result<(Vec<usize>, Claims), RunError> {
+/// A worker to start: its core, and its ports. Those of several lanes have the same ports, and the first one leads.
+#[derive(Clone, Debug)]
+struct Post {
+    core: usize,
+    ports: Vec<PortId>,
+}
+
+/// Assigns a core to each port, or to each lane, and claims them.
+fn assign_cores(gateway: &Gateway) -> Result<(Vec<Post>, Claims), RunError> {
     let allowed = worker::allowed_cores();
     let choice = Choice::begin(Path::new(Claim::DIRECTORY));
-    let settings = gateway.program.settings();
-    let stated = &gateway.runtime.dpdk.cores;
     let taken = choice.taken(&allowed);
-    let chosen = cores::automatic(&allowed, &cores::isolated(), &taken, settings.ports.len());
-    let cores = if stated.is_empty() { &chosen } else { stated };
-    let placements = config::cores::placements(settings, &gateway.runtime);
-    let assigned = cores::assign(&placements, cores, &allowed)?;
-    let (claims, shared) = choice.claim(&assigned);
+    let posts = match gateway.runtime.dpdk.lanes {
+        0 | 1 => posts_of_ports(gateway, &allowed, &taken)?,
+        _ => posts_of_lanes(gateway, &allowed, &taken)?,
+    };
+    let (claims, shared) = choice.claim(&posts.iter().map(|post| post.core).collect::<Vec<_>>());
     for core in shared {
         tracing::warn!(
             "core {core} already runs a worker of another gateway, and both will be late; choose another core in dpdk.cores"
         );
     }
-    Ok((assigned, claims))
+    Ok((posts, claims))
 }
 
-/// Measures how long `cores`, one for each port, suspend a worker. Returns the gateway that covers it as far
-/// as `configured` can.
-fn test_lateness(configured: &Gateway, cores: &[usize]) -> Result<(Gateway, Lateness), RunError> {
-    let gaps = lateness::measure(&cores.iter().copied().collect(), WATCHED);
-    let gaps = gaps.map_err(|source| RunError::Thread { core: cores[0], source })?;
-    let (mut lateness, mut late) = (Lateness::new(cores.len()), Vec::new());
+/// The cores that have ports, in order, each with its ports.
+fn posts_of_ports(
+    gateway: &Gateway,
+    allowed: &[usize],
+    taken: &BTreeSet<usize>,
+) -> Result<Vec<Post>, RunError> {
+    let settings = gateway.program.settings();
+    let stated = &gateway.runtime.dpdk.cores;
+    let chosen = cores::automatic(allowed, &cores::isolated(), taken, settings.ports.len());
+    let cores = if stated.is_empty() { &chosen } else { stated };
+    let placements = config::cores::placements(settings, &gateway.runtime);
+    let mut by_core: BTreeMap<usize, Vec<PortId>> = BTreeMap::new();
+    for (port, core) in (0..).map(PortId).zip(cores::assign(&placements, cores, allowed)?) {
+        by_core.entry(core).or_default().push(port);
+    }
+    Ok(by_core.into_iter().map(|(core, ports)| Post { core, ports }).collect())
+}
+
+/// The lanes, each with all ports, on the first of the cores that the file names.
+fn posts_of_lanes(
+    gateway: &Gateway,
+    allowed: &[usize],
+    taken: &BTreeSet<usize>,
+) -> Result<Vec<Post>, RunError> {
+    let lanes = gateway.runtime.dpdk.lanes;
+    let stated = &gateway.runtime.dpdk.cores;
+    cores::check(stated.iter().copied(), allowed)?;
+    let cores = match stated.len() {
+        0 => cores::automatic_for_lanes(allowed, &cores::isolated(), taken, lanes),
+        _ => stated.get(..lanes).map(<[_]>::to_vec),
+    };
+    let cores = cores.ok_or(RunError::FewCores { lanes, allowed: allowed.len() })?;
+    let ports: Vec<_> = (0..).map(PortId).take(gateway.program.settings().ports.len()).collect();
+    Ok(cores.into_iter().map(|core| Post { core, ports: ports.clone() }).collect())
+}
+
+/// Measures how long the cores of `posts` suspend a worker. Returns the gateway that covers it as far as
+/// `configured` can.
+fn test_lateness(configured: &Gateway, posts: &[Post]) -> Result<(Gateway, Lateness), RunError> {
+    let gaps = lateness::measure(&posts.iter().map(|post| post.core).collect(), WATCHED);
+    let gaps = gaps.map_err(|source| RunError::Thread { core: posts[0].core, source })?;
+    let (mut lateness, mut late) = (Lateness::new(configured.program.settings().ports.len()), Vec::new());
     for (core, gap) in gaps {
         let (most, watched) = (nanos(gap.0), nanos(WATCHED.as_nanos() as u64));
         tracing::info!("core {core}: a polling thread was late by up to {most} during {watched}");
-        let ports: Vec<_> =
-            (0..).zip(cores).filter(|(_, its)| **its == core).map(|(port, _)| PortId(port)).collect();
         let gap = gap.min(configured.runtime.control.stall);
-        late.extend(lateness.see(core, &ports, gap, configured));
+        for post in posts.iter().filter(|post| post.core == core) {
+            late.extend(lateness.see(core, &post.ports, gap, configured));
+        }
     }
     let gateway = lateness.cover(configured, configured);
     lateness.tell(&late, &gateway, Instant::now());
@@ -264,13 +313,24 @@ fn test_lateness(configured: &Gateway, cores: &[usize]) -> Result<(Gateway, Late
 }
 
 /// The accounts of the switch, the workers, and the events of each core.
-type Started = (Arc<Ledger>, Vec<Member>, Vec<(usize, EventInlet)>);
+type Started = (Vec<Arc<Ledger>>, Vec<Member>, Vec<(usize, EventInlet)>);
+
+/// A worker to be.
+struct Hire {
+    core: usize,
+    /// Its number if it is a lane.
+    lane: Option<usize>,
+    devices: Vec<(PortId, WireDevice)>,
+    exchange: Exchange<dpdk::Mbuf>,
+}
+
+/// A worker, its events with their core, and the ledger of its shard; none if it has ended at once.
+type Employed = (Member, Option<(usize, EventInlet)>, Option<Arc<Ledger>>);
 
 /// The inputs for creating workers.
 struct WorkerInputs<'a> {
     gateway: &'a Gateway,
-    /// The core of each port.
-    cores: &'a [usize],
+    posts: &'a [Post],
     memory: &'a MemorySum,
     clock: WireClock,
     eal: &'a Eal,
@@ -278,33 +338,63 @@ struct WorkerInputs<'a> {
 }
 
 impl WorkerInputs<'_> {
-    /// Starts a worker on each core that has ports.
-    fn start(&self, devices: Vec<WireDevice>) -> Result<Started, RunError> {
-        let mut by_core: BTreeMap<usize, Vec<(PortId, WireDevice)>> = BTreeMap::new();
-        for ((number, device), core) in (0..).zip(devices).zip(self.cores) {
-            by_core.entry(*core).or_default().push((PortId(number), device));
+    /// Starts the workers of all posts. Each port has one device for each worker that has it.
+    fn start(&self, devices: Vec<Vec<WireDevice>>) -> Result<Started, RunError> {
+        if self.gateway.runtime.dpdk.lanes > 1 {
+            return self.start_lanes(devices);
         }
-        let shard_of: BTreeMap<usize, ShardId> = by_core.keys().copied().zip((0..).map(ShardId)).collect();
-        let owners: Vec<ShardId> = self.cores.iter().map(|core| shard_of[core]).collect();
-        let program = &self.gateway.program;
-        let ledger = Arc::new(Ledger::new(owners.len(), by_core.len()));
+        let mut devices: Vec<_> = devices.into_iter().map(|mut device| device.pop()).collect();
+        let mut owners = vec![ShardId(0); devices.len()];
+        for (shard, post) in (0..).map(ShardId).zip(self.posts) {
+            post.ports.iter().for_each(|port| owners[port.index()] = shard);
+        }
+        let ledger = Arc::new(Ledger::new(owners.len(), self.posts.len()));
         // There are at most as many cores as ports, and at most 64 ports.
-        let exchanges = exchanges(by_core.len() as u16);
+        let exchanges = exchanges(self.posts.len() as u16);
         let (mut members, mut inlets) = (Vec::new(), Vec::new());
-        for ((core, devices), exchange) in by_core.into_iter().zip(exchanges) {
-            let (id, program, ledger, owners) =
-                (shard_of[&core], program.clone(), ledger.clone(), owners.clone());
+        for ((id, post), exchange) in (0..).map(ShardId).zip(self.posts).zip(exchanges) {
+            let (program, ledger, owners) = (self.gateway.program.clone(), ledger.clone(), owners.clone());
             let shard = move || Shard::new(id, program, ledger, owners);
-            let records = self.gateway.runtime.control.events > 0;
-            let (outlet, inlet) = records.then(worker::event_ring).unzip();
-            inlets.extend(inlet.map(|inlet| (core, inlet)));
-            members.push(self.employ(core, devices, shard, exchange, outlet)?);
+            let devices = post.ports.iter().filter_map(|port| Some((*port, devices[port.index()].take()?)));
+            let hire = Hire { core: post.core, lane: None, devices: devices.collect(), exchange };
+            let (member, inlet, _) = self.employ(hire, shard)?;
+            members.push(member);
+            inlets.extend(inlet);
         }
-        Ok((ledger, members, inlets))
+        Ok((vec![ledger], members, inlets))
     }
 
-    /// The settings of a port's emulated link, and its size by the reserved memory.
-    fn emulated(&self, port: PortId) -> Option<(EmulationSettings, Capacity)> {
+    /// The same for lanes, each with its queues of all ports, and a ledger of its own.
+    fn start_lanes(&self, devices: Vec<Vec<WireDevice>>) -> Result<Started, RunError> {
+        let (lanes, ports) = (self.posts.len(), devices.len());
+        let program = Arc::new(self.gateway.program.for_lanes(lanes)?);
+        let board = Arc::new(Board::new(lanes, ports));
+        let mut devices: Vec<_> = devices.into_iter().map(Vec::into_iter).collect();
+        let (mut ledgers, mut members, mut inlets) = (Vec::new(), Vec::new(), Vec::new());
+        for (lane, post) in self.posts.iter().enumerate() {
+            let own = post
+                .ports
+                .iter()
+                .zip(&mut devices)
+                .filter_map(|(port, queues)| Some((*port, queues.next()?)));
+            let hire = Hire {
+                core: post.core,
+                lane: Some(lane),
+                devices: own.collect(),
+                exchange: Exchange::alone(),
+            };
+            let (program, board) = (program.clone(), board.clone());
+            let (member, inlet, ledger) = self.employ(hire, move || Shard::lane(lane, program, board))?;
+            members.push(member);
+            inlets.extend(inlet);
+            ledgers.extend(ledger);
+        }
+        Ok((ledgers, members, inlets))
+    }
+
+    /// The settings of a port's emulated link, and its size by the reserved memory. Each lane has a line of its own, which could
+    /// hold all that the link holds.
+    fn emulated(&self, port: PortId, lane: usize) -> Option<(EmulationSettings, Capacity)> {
         let emulation = self.gateway.runtime.emulations[port.index()].as_ref()?;
         let on_link = self.memory.on_link(port)?;
         let capacity = Capacity { frames: on_link.data as usize, data: on_link.bytes };
@@ -317,34 +407,35 @@ impl WorkerInputs<'_> {
             reorder: emulation.reorder,
             reorder_by: emulation.reorder_by,
             control: emulation.control,
-            // Different for each port, or all links would lose the same frames.
-            seed: program.seed ^ u64::from(port.0),
+            // Different for each port and lane, or all would lose the same frames.
+            seed: program.seed ^ u64::from(port.0) ^ (lane as u64) << 32,
         };
         Some((settings, capacity))
     }
 
-    /// Starts the worker of one core, and returns once it has its tables. It makes them itself, with `shard`, so that their
-    /// memory is that of its NUMA node.
+    /// Starts the worker of one core, and returns it with its events and its ledger once it has its tables. It makes them itself,
+    /// with `shard`, so that their memory is that of its NUMA node.
     fn employ(
         &self,
-        core: usize,
-        devices: Vec<(PortId, WireDevice)>,
+        hire: Hire,
         shard: impl FnOnce() -> Shard<dpdk::Mbuf> + Send + 'static,
-        exchange: Exchange<dpdk::Mbuf>,
-        events: Option<EventOutlet>,
-    ) -> Result<Member, RunError> {
+    ) -> Result<Employed, RunError> {
+        let Hire { core, lane, devices, exchange } = hire;
+        let records = self.gateway.runtime.control.events > 0;
+        let (events, inlet) = records.then(worker::event_ring).unzip();
         let (controls, mailbox) = mailbox();
         let monitor = Arc::new(Monitor::default());
         let ports: Vec<PortId> = devices.iter().map(|(port, _)| *port).collect();
         crew::promise(&monitor, &ports, self.gateway);
-        let links: Vec<_> = ports.iter().filter_map(|port| Some((*port, self.emulated(*port)?))).collect();
+        let emulated = |port: &PortId| Some((*port, self.emulated(*port, lane.unwrap_or(0))?));
+        let links: Vec<_> = ports.iter().filter_map(emulated).collect();
         let idle = match self.gateway.runtime.dpdk.idle {
             runtime::Idle::Poll => Idle::Poll,
             runtime::Idle::Sleep => Idle::Sleep,
         };
         let (clock, eal, pulse) = (self.clock, self.eal.clone(), monitor.clone());
         let privileges = self.privileges.clone();
-        let (making, made) = channel::<()>();
+        let (making, made) = channel();
         let thread = crew::spawn(core, move || {
             privileges.renounce();
             if !worker::pin(core) {
@@ -359,6 +450,7 @@ impl WorkerInputs<'_> {
             let mut worker = ResidentMemory::around(|| {
                 let worker = Worker::new(clock, shard(), devices, exchange, mailbox, pulse);
                 let worker = worker.while_idle(idle);
+                let worker = if lane.is_some() { worker.as_lane() } else { worker };
                 let worker = match events {
                     Some(outlet) => worker.with_events(outlet),
                     None => worker,
@@ -367,12 +459,14 @@ impl WorkerInputs<'_> {
                     worker.emulate(port, DelayLine::new(&settings, capacity))
                 })
             });
-            drop(making);
+            // The other end waits for it, unless the gateway does not start.
+            let _ = making.send(worker.shard().shared_ledger());
             worker.run();
         });
         let thread = thread.map_err(|source| RunError::Thread { core, source })?;
-        // Nothing is sent: the other end goes away when the tables are made, or with the thread.
-        let _ = made.recv();
-        Ok(Member::new(core, ports, monitor, controls, thread))
+        // The tables are made now, or the thread has ended.
+        let ledger = made.recv().ok();
+        let member = Member::new(core, ports, monitor, controls, thread);
+        Ok((member, inlet.map(|inlet| (core, inlet)), ledger))
     }
 }

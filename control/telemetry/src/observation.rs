@@ -35,8 +35,10 @@ pub struct Observation<'a> {
     pub covered_delays: Vec<Option<CoveredDelayReport>>,
     /// The PFC of each port, as its neighbour has changed it, where one may, in the order of ports.
     pub negotiated: Vec<Option<NegotiatedReport>>,
-    /// The charges of the buffer.
-    pub ledger: &'a Ledger,
+    /// The charges of the buffer: one ledger, or that of each lane.
+    pub ledgers: Vec<&'a Ledger>,
+    /// The ports, each once.
+    pub ports: Vec<ObservedPort<'a>>,
     /// The workers.
     pub workers: Vec<ObservedWorker<'a>>,
 }
@@ -54,8 +56,10 @@ pub struct ObservedWorker<'a> {
     pub stage: Stage,
     /// [`worker::Monitor::late_turns`].
     pub late_turns: u64,
-    /// Its ports, at least one.
-    pub ports: Vec<ObservedPort<'a>>,
+    /// Its ports, at least one. Lanes have the same ones.
+    pub ports: Vec<PortId>,
+    /// Its answer for the first of them, which holds the figures of the worker and its shard.
+    pub inspection: &'a Inspection,
 }
 
 /// One port.
@@ -69,7 +73,7 @@ pub struct ObservedPort<'a> {
     pub hardware: HardwareReport,
     /// Whether there is an emulated link behind it.
     pub emulated: bool,
-    /// The answer of its worker.
+    /// The answer of its worker, or of all lanes as one.
     pub inspection: &'a Inspection,
 }
 
@@ -77,9 +81,8 @@ impl Snapshot {
     /// Takes a snapshot of an observed gateway.
     pub fn new(seen: &Observation<'_>) -> Self {
         let settings = seen.gateway.program.settings();
-        // The inspection of each port holds the figures of its whole shard.
-        let shards = || seen.workers.iter().filter_map(|worker| Some(worker.ports.first()?.inspection));
-        let mut ports: Vec<_> = seen.workers.iter().flat_map(|worker| &worker.ports).collect();
+        let shards = || seen.workers.iter().map(|worker| worker.inspection);
+        let mut ports: Vec<_> = seen.ports.iter().collect();
         ports.sort_by_key(|seen| seen.port);
         let mut workers: Vec<_> = seen.workers.iter().map(|worker| worker_report(seen, worker)).collect();
         workers.sort_by_key(|worker| worker.core);
@@ -106,15 +109,15 @@ impl Snapshot {
 
 fn stalled_queues(seen: &Observation<'_>, ports: &[&ObservedPort<'_>]) -> Vec<StalledQueueReport> {
     let looks: Vec<_> = ports.iter().map(|it| (it.port, &it.inspection.port)).collect();
-    StalledQueueReport::of_ports(&seen.gateway.program, seen.ledger, &looks)
+    StalledQueueReport::of_ports(&seen.gateway.program, &seen.ledgers, &looks)
 }
 
 fn waiting(seen: &Observation<'_>) -> Vec<WaitingReport> {
-    let (program, ledger) = (&seen.gateway.program, seen.ledger);
+    let (program, ledgers) = (&seen.gateway.program, &seen.ledgers);
     let name = |port: PortId| program.port(port).name.clone();
-    let ports = (0..ledger.ports() as u16).map(PortId);
+    let ports = (0..program.settings().ports.len() as u16).map(PortId);
     let of_port = |egress: PortId| {
-        Source::of_port(program, ledger, egress).map(move |(queue, source)| WaitingReport {
+        Source::of_port(program, ledgers, egress).map(move |(queue, source)| WaitingReport {
             came_in: name(source.ingress),
             priority: source.priority.number(),
             leaves_by: name(egress),
@@ -135,18 +138,17 @@ fn worker_report(all: &Observation<'_>, seen: &ObservedWorker<'_>) -> WorkerRepo
         Stage::Egress(port) => ("egress", Some(port)),
         Stage::Command => ("command", None),
     };
-    let empty = Inspection::default();
-    let shard = seen.ports.first().map_or(&empty, |port| port.inspection);
+    let shard = seen.inspection;
     WorkerReport {
         core: seen.core,
-        ports: seen.ports.iter().map(|seen| name(seen.port)).collect(),
+        ports: seen.ports.iter().copied().map(name).collect(),
         turns: seen.turns,
         busy_turns: seen.busy_turns,
         busy_share: if seen.turns == 0 { 0.0 } else { seen.busy_turns as f64 / seen.turns as f64 },
         stage: StageReport { name: stage.into(), port: port.map(name) },
         turn: DelayReport::from(&shard.turns),
         lateness: DelayReport::from(&shard.lateness),
-        covered_lateness_ns: gateway.covered_by(seen.ports.iter().map(|seen| seen.port)).map(|it| it.0),
+        covered_lateness_ns: gateway.covered_by(seen.ports.iter().copied()).map(|it| it.0),
         late_turns: seen.late_turns,
         held_back: shard.held_back,
         runtime: RuntimeReport::new(&shard.profile, all.tsc_hz),

@@ -96,9 +96,14 @@ impl<'a> Period<'a> {
         self.ports().find(|port| port.now.port.name == name)
     }
 
-    /// The worker of the port called `name`.
+    /// The worker of the port called `name`. Of several lanes, the one that was late most often, or never idle.
     pub fn worker_of(&self, name: &str) -> Option<&'a WorkerReport> {
-        self.now.workers.iter().find(|it| it.ports.iter().any(|port| port == name))
+        let has_port = |it: &&WorkerReport| it.ports.iter().any(|port| port == name);
+        let late = |it: &&WorkerReport| {
+            (self.of_worker(it, |it| it.late_turns), self.turns_without_idle(it).is_some())
+        };
+        // The last of equals counts, so the first one is to come last.
+        self.now.workers.iter().filter(has_port).rev().max_by_key(late)
     }
 
     /// How much `read` grew for `worker`, a worker of the snapshot at the end.

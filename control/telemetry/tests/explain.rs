@@ -262,3 +262,16 @@ fn a_link_that_is_down_is_told_even_where_nothing_waits_for_it() {
     assert!(page.contains("\nThe link of lh0 is down; no frame waits for it.\n\nlh0, over "), "{page}");
     assert!(page.contains("\n  its link is down\n"), "{page}");
 }
+
+#[test]
+fn of_the_lanes_of_a_port_the_one_that_was_late_most_often_is_its_worker() {
+    let mut snapshot = snapshot();
+    for worker in &mut snapshot.workers {
+        worker.ports = vec!["dc0".into(), "lh0".into()];
+    }
+    let cores: Vec<_> = snapshot.workers.iter().map(|worker| worker.core).collect();
+    let worker_of = |it: &Snapshot| Period::since_start(it).worker_of("lh0").unwrap().core;
+    assert_eq!(worker_of(&snapshot), cores[0], "the first of equals");
+    snapshot.workers[1].late_turns += 1;
+    assert_eq!(worker_of(&snapshot), cores[1]);
+}

@@ -33,9 +33,13 @@ pub struct SourceReport {
 }
 
 impl StalledQueueReport {
-    /// The stormed queues among `ports`. The ledger is read after their inspection, so what waits may differ by what has
+    /// The stormed queues among `ports`. The ledgers, one or that of each lane, are read after their inspection, so what waits may differ by what has
     /// moved since.
-    pub fn of_ports(program: &Program, ledger: &Ledger, ports: &[(PortId, &PortInspection)]) -> Vec<Self> {
+    pub fn of_ports(
+        program: &Program,
+        ledgers: &[&Ledger],
+        ports: &[(PortId, &PortInspection)],
+    ) -> Vec<Self> {
         let pauses_peer = |source: &Source| {
             let ingress = ports.iter().find(|(port, _)| *port == source.ingress);
             ingress.is_some_and(|(_, look)| look.pauses.sent.contains(source.priority))
@@ -53,7 +57,7 @@ impl StalledQueueReport {
                 port: program.port(port).name.clone(),
                 priority: priority.number(),
                 stalled_ns: stalled_for(look.at, look.watchdog.iter(), port, priority).map(|it| it.0),
-                sources: Source::of_queue(program, ledger, port, priority).map(report).collect(),
+                sources: Source::of_queue(program, ledgers, port, priority).map(report).collect(),
             })
             .collect()
     }

@@ -16,16 +16,17 @@ pub struct Source {
 }
 
 impl Source {
-    /// The groups whose frames wait in the queue of `priority` at `egress`, by the charges of `ledger`. A frame that bounced
+    /// The groups whose frames wait in the queue of `priority` at `egress`, by the charges of `ledgers`: one, or one for each
+    /// lane. A frame that bounced
     /// waits in the queue of another priority than that of its group. Copies of a flooded lossless frame appear at the priority
     /// that is charged for them, and wait in the queue of the frame. It looks at each port, so it is not for the turn.
     pub fn of_queue<'a>(
         program: &'a Program,
-        ledger: &'a Ledger,
+        ledgers: &'a [&'a Ledger],
         egress: PortId,
         priority: Priority,
     ) -> impl Iterator<Item = Self> + 'a {
-        let all = Self::of_port(program, ledger, egress);
+        let all = Self::of_port(program, ledgers, egress);
         all.filter(move |(queue, _)| *queue == priority).map(|(_, source)| source)
     }
 
@@ -33,13 +34,13 @@ impl Source {
     /// not for the turn.
     pub fn of_port<'a>(
         program: &'a Program,
-        ledger: &'a Ledger,
+        ledgers: &'a [&'a Ledger],
         egress: PortId,
     ) -> impl Iterator<Item = (Priority, Self)> + 'a {
-        let ports = (0..ledger.ports() as u16).map(PortId);
+        let ports = (0..program.settings().ports.len() as u16).map(PortId);
         let groups = ports.flat_map(|port| Priority::all().map(move |it| (port, it)));
         let held = groups.map(move |(ingress, group)| {
-            let waiting = ledger.occupancy(ingress, egress, group).volume;
+            let waiting = ledgers.iter().map(|ledger| ledger.occupancy(ingress, egress, group).volume).sum();
             (program.queue_of(ingress, egress, group), Self { ingress, priority: group, waiting })
         });
         held.filter(|(_, source)| source.waiting.frames > 0)

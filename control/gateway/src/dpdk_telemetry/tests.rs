@@ -30,7 +30,8 @@ pub(crate) fn observed() -> Snapshot {
         memory: MemoryReport { mbufs: 100, mbufs_in_use: 9, ..MemoryReport::default() },
         covered_delays: vec![None; 2],
         negotiated: vec![None, None],
-        ledger: &Ledger::new(2, 1),
+        ledgers: vec![&Ledger::new(2, 1)],
+        ports: Vec::new(),
         workers: Vec::new(),
     })
 }

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 use telemetry::events::Event;
+use units::Nanos;
 use worker::{CapturedFrame, FrameDirection, TapReader};
 
 /// The time after which a client is told that the gateway is there, and the gateway sees that it has left.
@@ -54,8 +55,8 @@ impl Subscription {
 
 /// A capture on its way to a client. Its end is told to the control thread.
 pub struct CaptureSession {
-    /// The reader of each port, in the order of the request.
-    pub readers: Vec<TapReader>,
+    /// The readers of each port, in the order of the request: one, or one for each lane.
+    pub readers: Vec<Vec<TapReader>>,
     /// The buffers that the readers have in all.
     pub buffers: usize,
     /// The ports, conditions and limits of the client.
@@ -116,16 +117,23 @@ impl CaptureSession {
     /// The lines of the next frames.
     fn take(&mut self, left: &mut Left) -> io::Result<Vec<u8>> {
         let mut lines = Vec::new();
-        let each = AT_ONCE / self.readers.len().max(1);
-        for (port, reader) in self.readers.iter_mut().enumerate() {
-            for _ in 0..each {
-                if left.is_over() {
-                    return Ok(lines);
-                }
-                let Some(line) = reader.read(|frame| line(port, frame)) else { break };
-                left.take(line.0);
-                append(&mut lines, &line.1)?;
+        let each = AT_ONCE / self.readers.iter().map(Vec::len).sum::<usize>().max(1);
+        for (port, lanes) in self.readers.iter_mut().enumerate() {
+            let mut frames = Vec::new();
+            for reader in &mut *lanes {
+                frames.extend((0..each).map_while(|_| {
+                    if left.is_over() {
+                        return None;
+                    }
+                    let line = reader.read(|frame| line(port, frame))?;
+                    left.take(line.captured);
+                    Some(line)
+                }));
             }
+            if lanes.len() > 1 {
+                frames.sort_by_key(|line| line.at);
+            }
+            frames.iter().try_for_each(|line| append(&mut lines, &line.line))?;
         }
         Ok(lines)
     }
@@ -133,7 +141,7 @@ impl CaptureSession {
     /// The line of lost frames.
     fn lost(&self) -> io::Result<Vec<u8>> {
         let mut line = Vec::new();
-        append(&mut line, &CaptureLine::Lost(self.readers.iter().map(TapReader::lost).collect()))?;
+        append(&mut line, &CaptureLine::Lost(self.readers.iter().map(|lanes| lost(lanes)).collect()))?;
         Ok(line)
     }
 }
@@ -155,11 +163,27 @@ impl Left {
     }
 }
 
-/// The number of captured bytes of a frame, and its line.
-fn line(port: usize, frame: &CapturedFrame) -> (usize, CaptureLine) {
+/// The line of a frame.
+struct FrameLine {
+    at: Nanos,
+    /// The number of its captured bytes.
+    captured: usize,
+    line: CaptureLine,
+}
+
+fn line(port: usize, frame: &CapturedFrame) -> FrameLine {
     let sent = frame.direction == FrameDirection::Sent;
     let data = hexadecimal(&frame.bytes);
-    (frame.bytes.len(), CaptureLine::Frame { at_ns: frame.at.0, port, sent, length: frame.length, data })
+    let line = CaptureLine::Frame { at_ns: frame.at.0, port, sent, length: frame.length, data };
+    FrameLine { at: frame.at, captured: frame.bytes.len(), line }
+}
+
+/// The lost frames of a port, at all lanes.
+fn lost(lanes: &[TapReader]) -> [u64; 2] {
+    lanes
+        .iter()
+        .map(TapReader::lost)
+        .fold([0; 2], |[received, sent], lane| [received + lane[0], sent + lane[1]])
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

@@ -177,14 +177,16 @@ impl Stage {
             covered_delays: vec![None, self.is_measured.then_some(covered)],
             negotiated: vec![None, None],
             memory: MemoryReport::default(),
-            ledger: run.shard.ledger(),
+            ledgers: vec![run.shard.ledger()],
+            ports: vec![port(DC0, "veth-dc", true), port(LH0, "veth-lh", self.link_up)],
             workers: vec![ObservedWorker {
                 core: 2,
                 turns: 1,
                 busy_turns: 0,
                 late_turns: is_late.into(),
                 stage: TurnStage::Idle,
-                ports: vec![port(DC0, "veth-dc", true), port(LH0, "veth-lh", self.link_up)],
+                ports: vec![DC0, LH0],
+                inspection: &inspections[0],
             }],
         })
     }

@@ -457,6 +457,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         ..Default::default()
     };
     let [dc0, lh0] = &inspections;
+    let workers = vec![worker(3, Stage::Egress(LH0), LH0, lh0), worker(2, Stage::Idle, DC0, dc0)];
     let dc0 = ObservedPort {
         port: DC0,
         device: device("veth-dc", true, PfcPassage { receive: Passage::Yes, transmit: Passage::Yes }),
@@ -481,9 +482,10 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         covered_delays: vec![None, Some(COVERED)],
         negotiated: vec![None, negotiated(gateway)],
         memory: MEMORY,
-        ledger: shard.ledger(),
-        // The one of the second port first: the ports are put in order.
-        workers: vec![worker(3, Stage::Egress(LH0), lh0), worker(2, Stage::Idle, dc0)],
+        ledgers: vec![shard.ledger()],
+        // The second one first: they are put in order.
+        ports: vec![lh0, dc0],
+        workers,
     })
 }
 
@@ -534,9 +536,9 @@ pub fn snapshot_of_neighbours_called(ports: &[&str]) -> Snapshot {
     snapshot_of(&gateway, &shard, START + Interval::from_secs(7))
 }
 
-fn worker(core: usize, stage: Stage, port: ObservedPort<'_>) -> ObservedWorker<'_> {
+fn worker(core: usize, stage: Stage, port: PortId, inspection: &Inspection) -> ObservedWorker<'_> {
     let (turns, busy_turns) = (PROFILE.turns, PROFILE.busy_turns);
-    ObservedWorker { core, turns, busy_turns, late_turns: 2, stage, ports: vec![port] }
+    ObservedWorker { core, turns, busy_turns, late_turns: 2, stage, ports: vec![port], inspection }
 }
 
 /// Holds `text` against a golden file, or writes it anew where `BLESS` is set.

@@ -118,7 +118,8 @@ fn check_queues(switch: &Switch, now: Nanos, port: PortId) -> Result<Volume, Bro
 
 /// The frames that the ledger has in the queue of `priority` at `egress`.
 fn charged_to_queue(switch: &Switch, egress: PortId, priority: Priority) -> Volume {
-    let sources = Source::of_queue(&switch.program, switch.shard.ledger(), egress, priority);
+    let ledgers = [switch.shard.ledger()];
+    let sources = Source::of_queue(&switch.program, &ledgers, egress, priority);
     sources.map(|source| source.waiting).sum()
 }
 
