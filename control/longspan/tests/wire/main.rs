@@ -12,6 +12,7 @@ mod examples;
 mod faults;
 mod forwarding;
 mod lab;
+mod lanes;
 mod link_agent;
 mod link_delay;
 mod long_haul;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         pause::tests(),
         reload::tests(),
         faults::tests(),
+        lanes::tests(),
         devices::tests(),
         control_thread::tests(),
         dpdk_telemetry::tests(),
