@@ -41,8 +41,9 @@ class Longspan:
         self.programs = (program,)
         self.program, self.variant = program, variant
 
-    @staticmethod
-    def refuses(_workload):
+    def refuses(self, workload):
+        if workload.queues > 1 and self.variant != "forwarding":
+            return "lanes refuse what it has on"
         return None
 
     @staticmethod
@@ -67,6 +68,8 @@ class Longspan:
             metrics=metrics,
             hugepages="require" if setting.huge else "never",
             cores=", ".join(map(str, setting.workers)),
+            # A commit to compare with may not know the key.
+            lanes=f"\nlanes = {workload.queues}" if workload.queues > 1 else "",
             shared=self.shared_bytes(workload),
             pack_below=self.pack_below(workload),
             pairs=", ".join(f'["near{pair}", "far{pair}"]' for pair in range(workload.pairs)),

@@ -46,6 +46,8 @@ class OpenVSwitch:
 
     @staticmethod
     def refuses(workload):
+        if workload.queues > 1:
+            return "its ports have one queue here"
         if workload.frames_per_port * workload.pairs > FRAMES_MAX_OF_OVS:
             return f"holds at most {SHARED_BUFFERS:,} buffers"
         return None

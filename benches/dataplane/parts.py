@@ -73,10 +73,17 @@ def throughput(plan, row):
 
 
 def workers(plan, row):
-    """One core, and two with a pair of ports for each."""
+    """One core, two with a pair of ports for each, and two that share one pair by two queues of each port. These have as many
+    frames in all as the one queue has."""
     one = plan.workload(128, plan.flows[0])
     two = dataclasses.replace(one, pairs=2)
-    return measure_all(plan, row, [(one, 1), (two, 1), (two, 2)])
+    cases = [(one, 1), (two, 1), (two, 2)]
+    for frame_bytes in (128, 1082):
+        alone = dataclasses.replace(one, frame_bytes=frame_bytes)
+        shared = dataclasses.replace(alone, queues=2, packets_per_flow=max(one.packets_per_flow // 2, 1))
+        cases += [(alone, 1)] if frame_bytes != one.frame_bytes else []
+        cases += [(shared, 2)]
+    return measure_all(plan, row, cases)
 
 
 FLOWS_OF_SWEEP = (16, 4_096, 65_536, 1_048_576)
@@ -160,6 +167,7 @@ def measure_case(plan, workload, setting, take_turns):
         "flows": workload.flows,
         "packets_per_flow": workload.packets_per_flow,
         "ports": workload.ports,
+        "queues": workload.queues,
         "workers": len(setting.workers),
         "huge_pages": setting.huge,
         "contenders": {name: summary(runs[name], refused[name]) for name in runs},

@@ -37,10 +37,10 @@ def tables(title, rows):
 
 
 def case_of(row):
-    return list(map(str, (row["frame_bytes"], row["flows"], row["ports"], row["workers"])))
+    return list(map(str, (row["frame_bytes"], row["flows"], row["ports"], row.get("queues", 1), row["workers"])))
 
 
-CASE_HEADS = ["bytes", "flows", "ports", "cores"]
+CASE_HEADS = ["bytes", "flows", "ports", "queues", "cores"]
 
 
 def rates(rows):

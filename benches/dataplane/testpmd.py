@@ -50,7 +50,8 @@ class Testpmd:
         return [
             "stdbuf", "-oL", PROGRAM, f"--lcores={','.join(lcores)}", *memory, "--no-pci", "--no-telemetry",
             *devices, "--", "--interactive", "--disable-link-check", f"--forward-mode={self.mode}",
-            f"--nb-cores={len(setting.workers)}", f"--mbuf-size={workload.room_bytes}",
+            f"--nb-cores={len(setting.workers)}", f"--rxq={workload.queues}", f"--txq={workload.queues}",
+            f"--mbuf-size={workload.room_bytes}",
             f"--total-num-mbufs={self.buffers(workload)}",
         ]  # fmt: skip
 

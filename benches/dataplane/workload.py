@@ -15,15 +15,18 @@ USUAL_ROOM_BYTES = 2048
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """Two captures that are played without end, one into each port of a pair; the same for every pair."""
+    """Two captures that are played without end, one into each queue of each port of a pair; the same for every pair."""
 
     frame_bytes: int
     flows: int  # half of them come in through each port
     packets_per_flow: int
     pairs: int = 1
+    queues: int = 1  # of each port, in each direction
 
     def __str__(self):
-        return f"{self.flows:,} flows of {self.frame_bytes} bytes" + (f", {self.ports} ports" if self.pairs > 1 else "")
+        ports = f", {self.ports} ports" if self.pairs > 1 else ""
+        queues = f", {self.queues} queues" if self.queues > 1 else ""
+        return f"{self.flows:,} flows of {self.frame_bytes} bytes{ports}{queues}"
 
     @property
     def ports(self):
@@ -31,6 +34,10 @@ class Workload:
 
     @property
     def frames_per_port(self):
+        return self.frames_per_capture * self.queues
+
+    @property
+    def frames_per_capture(self):
         return max(self.flows // 2, 1) * self.packets_per_flow
 
     @property
@@ -44,7 +51,7 @@ class Workload:
         return [os.path.join(directory, f"{name}-{way}.pcap") for way in ("out", "in")]
 
     def make_captures(self, maker, directory):
-        frames, flows = str(self.frames_per_port), str(max(self.flows // 2, 1))
+        frames, flows = str(self.frames_per_capture), str(max(self.flows // 2, 1))
         for path, way in zip(self.captures(directory), ("out", "in")):
             command = [maker, path, frames, str(self.frame_bytes), flows, way]
             if subprocess.run(command, timeout=120, check=False).returncode != 0:
@@ -55,9 +62,9 @@ class Workload:
             os.unlink(path)
 
     def devices(self, directory):
-        """Ports that preload a capture each and play it without end, and drop what they send."""
+        """Ports that preload a capture for each queue and play it without end, and drop what they send."""
         return [
-            f"net_pcap{port},rx_pcap={path},infinite_rx=1"
+            f"net_pcap{port}," + f"rx_pcap={path}," * self.queues + "infinite_rx=1"
             for port, path in enumerate(self.captures(directory) * self.pairs)
         ]
 
