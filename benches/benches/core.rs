@@ -6,7 +6,15 @@ use benches::core::{Core, Load};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// Plain forwarding between two ports.
-const PLAIN: Load = Load { frame_bytes: 128, ports: 2, burst: 32, flows: None, restart_after: None };
+const PLAIN: Load = Load {
+    frame_bytes: 128,
+    ports: 2,
+    burst: 32,
+    flows: None,
+    restart_after: None,
+    far_rate: Load::FAR_RATE,
+    learn: Load::LEARN,
+};
 
 fn frame_sizes(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("core/frame_bytes");

@@ -3,11 +3,14 @@
 //!
 //! `valgrind --tool=callgrind target/release/examples/core_turns 64 2 32`: frames of 64 bytes, two ports,
 //! bursts of 32, one million in all. A fourth figure is the number of frames, a fifth that of flows
-//! with everything on, and a sixth that of packets after which they start again, their senders unknown. With the feature
-//! `dpdk`, tables have the memory that they have in a gateway, unless `ORDINARY_MEMORY` is in the environment.
+//! with everything on, and a sixth that of packets after which they start again, their senders unknown (0 is never). A
+//! seventh is the rate in Gb/s that the far end asks for: with 200 the link is quiet, with 195 it is awake, with 100
+//! senders are told. An eighth is `learn` of LSCC; with 1, all packets are looked up. With the feature `dpdk`, tables
+//! have the memory that they have in a gateway, unless `ORDINARY_MEMORY` is in the environment.
 
 use benches::core::{Core, Load};
 use core::num::NonZeroU32;
+use units::BitRate;
 
 #[cfg(feature = "dpdk")]
 #[global_allocator]
@@ -20,7 +23,9 @@ fn main() {
     let (mut frames, total) = (0, next(1_000_000) as usize);
     let flows = Some(next(0) as u32).filter(|flows| *flows > 0);
     let restart_after = NonZeroU32::new(next(0) as u32);
-    let load = Load { frame_bytes, ports, burst, flows, restart_after };
+    let far_rate = BitRate::new(next(200) * 1_000_000_000).unwrap_or(Load::FAR_RATE);
+    let learn = next(u64::from(Load::LEARN)) as u32;
+    let load = Load { frame_bytes, ports, burst, flows, restart_after, far_rate, learn };
     let mut core = core_under(load);
     // Flows are entered before the clock starts.
     let entered = flows.unwrap_or(0) as usize * usize::from(restart_after.is_some());

@@ -73,6 +73,18 @@ pub struct Load {
     /// without end; no one sees their connections being made, so their senders are not known. Otherwise they
     /// are, and the flows go on.
     pub restart_after: Option<NonZeroU32>,
+    /// The rate that the far end asks for, where the frames make 200G: with that the link is quiet, with a little less it is
+    /// awake, and with much less CNPs are due.
+    pub far_rate: BitRate,
+    /// Of how many sequence numbers the gateway learns from one.
+    pub learn: u32,
+}
+
+impl Load {
+    /// The usual far rate: the line rate of one direction.
+    pub const FAR_RATE: BitRate = BitRate::gigabits(200);
+    /// The default of `learn`.
+    pub const LEARN: u32 = 16;
 }
 
 /// The core, the frames that circulate through it, and the clock.
@@ -122,7 +134,7 @@ impl Core {
                 self.pass(port, vec![frame]);
             }
         }
-        self.long_haul = Some((flows, FarEnd::new(self.load.ports)));
+        self.long_haul = Some((flows, FarEnd::new(self.load.ports, self.load.far_rate)));
     }
 
     /// Sends frames in through one port, and lets them out again.
@@ -166,7 +178,7 @@ fn settings(load: &Load, rate: BitRate) -> Settings {
             .ports
             .iter_mut()
             .enumerate()
-            .for_each(|(number, port)| long_haul::equip(number, port, flows));
+            .for_each(|(number, port)| long_haul::equip(number, port, flows, load.learn));
     }
     settings
 }

@@ -95,7 +95,8 @@ impl Flooded {
         let mut settings = bare_settings(2, rate);
         if flood.runs_lscc() {
             let ports = settings.ports.iter_mut().enumerate();
-            ports.for_each(|(number, port)| long_haul::equip(number, port, FLOWS));
+            // As if each frame were in the sample.
+            ports.for_each(|(number, port)| long_haul::equip(number, port, FLOWS, 1));
         } else {
             settings.forwarding = ForwardingSettings::Bridge(BridgeSettings::default());
         }

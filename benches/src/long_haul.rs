@@ -23,8 +23,8 @@ const LSCC_ROUND_TRIP: Interval = Interval::from_micros(2);
 /// How often the far end tells its rate.
 const FEEDBACK: Interval = Interval::from_micros(10);
 
-/// Gives every port a watchdog, and every odd one a long link.
-pub(crate) fn equip(number: usize, port: &mut PortSettings, flows: u32) {
+/// Gives every port a watchdog, and every odd one a long link, which learns from one PSN in `learn`.
+pub(crate) fn equip(number: usize, port: &mut PortSettings, flows: u32, learn: u32) {
     port.watchdog = Some(Watchdog {
         detection: Interval::from_millis(200),
         restoration: Interval::from_millis(400),
@@ -35,7 +35,7 @@ pub(crate) fn equip(number: usize, port: &mut PortSettings, flows: u32) {
         port.queues.iter_mut().for_each(|queue| queue.red = None);
     } else {
         port.flow_control = FlowControl::Bifrost(bifrost(port.rate));
-        port.notifiers.lscc = Some(lscc(port.rate, flows));
+        port.notifiers.lscc = Some(lscc(port.rate, flows, learn));
     }
 }
 
@@ -53,7 +53,7 @@ fn bifrost(rate: BitRate) -> Bifrost {
     bifrost
 }
 
-fn lscc(rate: BitRate, flows: u32) -> Lscc {
+fn lscc(rate: BitRate, flows: u32, learn: u32) -> Lscc {
     Lscc {
         interval: LSCC_ROUND_TRIP,
         round_trip: LSCC_ROUND_TRIP,
@@ -72,6 +72,7 @@ fn lscc(rate: BitRate, flows: u32) -> Lscc {
             far_cnp_interval: None,
             flows,
             ageing: Interval::from_secs(3_600),
+            learn,
             cnp_dscp: Dscp::from_low_bits(48),
             cnp_priority: Priority::from_low_bits(6),
         },
@@ -172,15 +173,16 @@ fn management(flow: u32, outward: bool) -> BenchFrame {
     BenchFrame::new(&bytes, LENGTH)
 }
 
-/// The far end of every long link, which asks for half the line.
+/// The far end of every long link, which asks for one rate.
 pub(crate) struct FarEnd {
     ports: u16,
+    rate: BitRate,
     spoke: Nanos,
 }
 
 impl FarEnd {
-    pub fn new(ports: u16) -> Self {
-        Self { ports, spoke: Nanos::ZERO }
+    pub fn new(ports: u16, rate: BitRate) -> Self {
+        Self { ports, rate, spoke: Nanos::ZERO }
     }
 
     /// Its messages at `now`, to each port.
@@ -193,7 +195,7 @@ impl FarEnd {
     }
 
     fn message(&self, port: u16) -> BenchFrame {
-        let (rate, sequence) = (BitRate::gigabits(200), self.spoke.0);
+        let (rate, sequence) = (self.rate, self.spoke.0);
         let content = rate_feedback::Content::Rate { rate, sequence, session: 0 };
         let frame = rate_feedback::Frame {
             source_mac: MacAddress([2, 0, 0, 0, 0, port as u8]),

@@ -44,6 +44,7 @@ pub fn lscc(rate: BitRate) -> Lscc {
             far_cnp_interval: None,
             flows: 1_024,
             ageing: Interval::from_secs(10),
+            learn: 1,
             cnp_dscp: Dscp::from_low_bits(48),
             cnp_priority: Priority::from_low_bits(6),
         },

@@ -135,6 +135,22 @@ fn a_flow_is_sent_at_most_one_direct_cnp_in_an_interval() {
 }
 
 #[test]
+fn a_gateway_that_learns_from_a_sample_tells_known_senders_as_often_as_one_that_looks_up_everything() {
+    let connections: Vec<_> = (0..7).map(|number| Connection::new(flow(), number)).collect();
+    let told = |learn| {
+        let mut settings = gateway();
+        lscc_of(&mut settings).limiting.learn = learn;
+        let mut bench = limited(settings, &connections);
+        send(&mut bench, &connections, Interval::from_millis(2));
+        let cnps = direct_cnps(&bench);
+        assert!(cnps.iter().all(|(_, frame)| connections.iter().any(|it| it.source_qp == queue_pair(frame))));
+        cnps.len()
+    };
+    let (all, sampled) = (told(1), told(16));
+    assert!(all >= 30 * connections.len() && all.abs_diff(sampled) <= connections.len(), "{all}, {sampled}");
+}
+
+#[test]
 fn more_flows_than_a_port_can_tell_at_once_are_all_told() {
     let connections: Vec<_> = (0..600).map(|number| Connection::new(flow(), number)).collect();
     let mut settings = behind_a_slow_port();

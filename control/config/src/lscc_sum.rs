@@ -279,6 +279,7 @@ mod tests {
                 far_cnp_interval: None,
                 flows: 1,
                 ageing: Interval::from_secs(1),
+                learn: 1,
                 cnp_dscp: Dscp::DEFAULT,
                 cnp_priority: Priority::default(),
             },

@@ -202,7 +202,7 @@ fn lscc(index: u8) -> impl Strategy<Value = Lscc> {
             prop::option::of(wire_size()),
             1_000_u64..=1_000_000_000,
         ),
-        (prop::option::of(1_000_u64..=1_000_000_000), 1..=FlowSettings::MOST, 1_u64..),
+        (prop::option::of(1_000_u64..=1_000_000_000), 1..=FlowSettings::MOST, 1_u64.., 0_u32..=4),
         (dscp(), priority(), prop::option::of(0..=1_000_000_000_u64)),
     );
     let feedback = (prop::option::of(any::<[u8; 16]>()), dscp());
@@ -210,7 +210,7 @@ fn lscc(index: u8) -> impl Strategy<Value = Lscc> {
         let (reference, step, one, other) = calculation;
         let ((pseudo_reference, above, long_flow, cnp), far, direct) = limiting;
         let (cnp_dscp, cnp_priority, direct_int) = direct;
-        let (far_cnp, flows, ageing) = far;
+        let (far_cnp, flows, ageing, learn) = far;
         Lscc {
             interval: Interval(times.0),
             round_trip: Interval(times.1),
@@ -224,6 +224,7 @@ fn lscc(index: u8) -> impl Strategy<Value = Lscc> {
                 far_cnp_interval: far_cnp.map(Interval),
                 flows,
                 ageing: Interval(ageing),
+                learn: 1 << learn,
                 cnp_dscp,
                 cnp_priority,
             },
@@ -402,7 +403,7 @@ const KEYS: &str = "
     rate_limit pfc trust default dscp pcp priorities reserved xoff dynamic_th xon xon_offset profile
     scheduling weight ecn lossy pause obey global_pause flow_control bifrost slot buffer round_trip check_every
     virtual_incoming jitter holdover lateness [port.bifrost] [profile.port.x.bifrost] p_pfc horizon coverage kmax [port.p_pfc] capfc warn [port.capfc] relay from [port.relay] local peer key key_file
-    interval reference step least most pseudo_reference pseudo_limit cnp_interval direct int_interval long_flow far_cnp_interval flows
+    interval reference step least most pseudo_reference pseudo_limit cnp_interval direct int_interval long_flow far_cnp_interval flows learn
     cnp feedback_dscp lscc [port.lscc] [profile.port.x.lscc] [port.lscc.cnp] [port.lscc.senders]
     senders additive_increase rate_timer
     watchdog detection restoration action [port.watchdog] [profile.port.x.watchdog]

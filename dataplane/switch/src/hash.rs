@@ -86,6 +86,38 @@ impl KeyedHash {
     }
 }
 
+/// Two rounds of mixing with a key: cheaper than a hash, for one word whose place in no table depends on it. After one
+/// round, words at even distances have values that depend on each other.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Mixer([u64; 2]);
+
+impl Mixer {
+    /// The mixer of `domain` that follows from `key`.
+    pub fn new(key: HashKey, domain: u64) -> Self {
+        let hash = KeyedHash::new(key);
+        Self([1, 2].map(|round| {
+            let mut hasher = hash.hasher();
+            hasher.write_u64(domain);
+            hasher.write_u64(round);
+            hasher.finish()
+        }))
+    }
+
+    #[inline(always)]
+    pub const fn mix(&self, word: u64) -> u64 {
+        /// 2^64 over the golden ratio.
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        let Self([one, other]) = *self;
+        folded_product(folded_product(word ^ one, FACTOR) ^ other, FACTOR)
+    }
+}
+
+#[inline(always)]
+const fn folded_product(one: u64, other: u64) -> u64 {
+    let product = one as u128 * other as u128;
+    (product >> 64) as u64 ^ product as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

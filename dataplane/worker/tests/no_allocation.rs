@@ -86,6 +86,7 @@ fn lscc(rate: BitRate, flows: u32) -> Lscc {
             far_cnp_interval: None,
             flows,
             ageing: Interval::from_secs(3_600),
+            learn: 16,
             cnp_dscp: Dscp::from_low_bits(48),
             cnp_priority: Priority::from_low_bits(6),
         },

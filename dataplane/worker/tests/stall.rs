@@ -60,6 +60,7 @@ fn lscc() -> Lscc {
             far_cnp_interval: None,
             flows: 16,
             ageing: Interval::from_secs(10),
+            learn: 1,
             cnp_dscp: Dscp::from_low_bits(48),
             cnp_priority: Priority::from_low_bits(6),
         },

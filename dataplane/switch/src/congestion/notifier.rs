@@ -34,7 +34,8 @@ impl Notifier {
     /// The flow table that the scheme needs at a port of `rate`.
     pub const fn table(&self, rate: BitRate) -> FlowSettings {
         let Self { flows: capacity, ageing, round_trip, .. } = *self;
-        FlowSettings { capacity, ageing, round_trip, rate }
+        // Each packet may be the one that is marked.
+        FlowSettings { capacity, ageing, round_trip, rate, learn: 1 }
     }
 
     /// The DSCP of notifications, and their PCP to a tagged flow.

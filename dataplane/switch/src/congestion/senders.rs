@@ -12,11 +12,11 @@ pub(crate) use super::themis::SlowQueue;
 use super::themis::{Slowdown, Themis, ThemisCounters};
 use crate::descriptor::Descriptor;
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Crossing, Flows, Origin, Seen, Sighting, Slot, Way};
+use crate::flows::{Attention, Crossing, Flows, Origin, Sample, Seen, Sighting, Slot, Way};
 use crate::hash::HashKey;
 use crate::program::PortSettings;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos, PortId, QueueId, QueueSet};
+use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
 use wire::ip::Ecn;
 
 /// The fate of a frame that came in through the port.
@@ -127,9 +127,51 @@ impl Senders {
     /// Takes a frame that goes out through the port.
     #[inline(always)]
     pub fn send(&mut self, frame: Crossing<'_>, headers: &mut [u8]) {
-        match self.flows.see_next(Way::Out, frame, headers) {
+        if self.flows.samples() {
+            return self.send_sampled(frame, headers);
+        }
+        match self.flows.see_next::<false>(Way::Out, frame, headers, true) {
             Some(seen) => self.send_seen(frame, seen, headers),
-            None => self.send_unusual(frame, headers),
+            None => self.send_unusual(frame, headers, true),
+        }
+    }
+
+    /// As [`Senders::send`], where the resolver learns from a sample.
+    #[inline(never)]
+    fn send_sampled(&mut self, frame: Crossing<'_>, headers: &mut [u8]) {
+        let Some(limiter) = &mut self.limiter else { return };
+        let looks = limiter.looks(frame, &mut self.flows);
+        let learns = match self.flows.attention(Way::Out, looks, frame.descriptor, headers) {
+            Attention::Learn => true,
+            Attention::Look => false,
+            Attention::Pass if frame.limited => return limiter.pass(frame.length),
+            Attention::Pass => return,
+        };
+        match self.flows.see_next::<true>(Way::Out, frame, headers, learns) {
+            Some(seen) => self.send_seen(frame, seen, headers),
+            None => self.send_unusual(frame, headers, learns),
+        }
+    }
+
+    /// The sample of a port that is quiet as frames go out `now`: those outside of it and without a congestion mark pass
+    /// without a look. Their bytes [count](Self::pass).
+    pub fn quiet_sample_at(&mut self, now: Nanos) -> Option<Sample> {
+        let Self { flows, limiter, .. } = self;
+        if flows.samples() {
+            limiter.as_mut()?.look_at_queue(now, flows);
+        }
+        flows.quiet_sample(now)
+    }
+
+    /// As [`Senders::quiet_sample_at`], for frames that come in.
+    pub fn quiet_sample(&self, now: Nanos) -> Option<Sample> {
+        self.flows.quiet_sample(now)
+    }
+
+    /// Counts frames to which a rate applies, and which passed without a look.
+    pub fn pass(&mut self, bytes: WireBytes) {
+        if let Some(limiter) = &mut self.limiter {
+            limiter.pass(bytes);
         }
     }
 
@@ -153,8 +195,8 @@ impl Senders {
     }
 
     #[inline(never)]
-    fn send_unusual(&mut self, frame: Crossing<'_>, headers: &mut [u8]) {
-        let seen = self.flows.see(Way::Out, frame, headers);
+    fn send_unusual(&mut self, frame: Crossing<'_>, headers: &mut [u8], learns: bool) {
+        let seen = self.flows.see(Way::Out, frame, headers, learns);
         self.send_seen(frame, seen, headers);
     }
 
@@ -175,15 +217,38 @@ impl Senders {
     /// The frame ends here: [`Refusal`].
     #[inline(always)]
     pub fn receive(&mut self, frame: Crossing<'_>, headers: &[u8]) -> Result<Disposition, Refusal> {
-        match self.flows.see_next(Way::In, frame, headers) {
+        if self.flows.samples() {
+            return self.receive_sampled(frame, headers);
+        }
+        match self.flows.see_next::<false>(Way::In, frame, headers, true) {
             Some(seen) => self.receive_seen(frame, seen, headers),
-            None => self.receive_unusual(frame, headers),
+            None => self.receive_unusual(frame, headers, true),
+        }
+    }
+
+    /// As [`Senders::receive`], where the resolver learns from a sample.
+    #[inline(never)]
+    fn receive_sampled(&mut self, frame: Crossing<'_>, headers: &[u8]) -> Result<Disposition, Refusal> {
+        let looks = self.flows.is_watched(frame.now);
+        let learns = match self.flows.attention(Way::In, looks, frame.descriptor, headers) {
+            Attention::Learn => true,
+            Attention::Look => false,
+            Attention::Pass => return Ok(Disposition::Forward),
+        };
+        match self.flows.see_next::<true>(Way::In, frame, headers, learns) {
+            Some(seen) => self.receive_seen(frame, seen, headers),
+            None => self.receive_unusual(frame, headers, learns),
         }
     }
 
     #[inline(never)]
-    fn receive_unusual(&mut self, frame: Crossing<'_>, headers: &[u8]) -> Result<Disposition, Refusal> {
-        let seen = self.flows.see(Way::In, frame, headers);
+    fn receive_unusual(
+        &mut self,
+        frame: Crossing<'_>,
+        headers: &[u8],
+        learns: bool,
+    ) -> Result<Disposition, Refusal> {
+        let seen = self.flows.see(Way::In, frame, headers, learns);
         self.receive_seen(frame, seen, headers)
     }
 

@@ -7,6 +7,8 @@
 //! | [`packet`] | a RoCEv2 packet, its flow's key and its origin, read at the offsets of the [`Descriptor`] |
 //! | [`table`] | the flow table: bounded look-ups, ageing, the pin of the origin, slots |
 //! | [`resolver`] | the queue pairs that send flows |
+//! | [`sample`] | the packets from which the resolver learns |
+//! | [`attention`] | those that are looked up |
 //! | [`notifications`] | control frames that wait for the link of a sender |
 //! | [`cnp`] | congestion notification packets to senders |
 //! | [`figures`] | what reports show of the flow table |
@@ -22,12 +24,14 @@
 //! origin: packets from elsewhere are ignored ([`Sighting::Stranger`]) until packets from the former place have
 //! stopped.
 
+mod attention;
 pub(crate) mod cnp;
 pub(crate) mod figures;
 pub(crate) mod notifications;
 mod packet;
 mod resolver;
 mod role;
+mod sample;
 pub(crate) mod settings;
 mod table;
 #[cfg(test)]
@@ -37,6 +41,7 @@ pub use resolver::{DataFlows, FlowChange, FlowChangeKind, ResolverCounters};
 pub use table::FlowCounters;
 
 pub(crate) use packet::{Origin, Way};
+pub(crate) use sample::{Attention, Sample};
 pub(crate) use table::{Cold, Hot, Note, Slot};
 
 use crate::descriptor::Descriptor;
@@ -44,8 +49,9 @@ use crate::hash::HashKey;
 use crate::program::FlowSettings;
 use core::hint::black_box;
 use packet::Packet;
-use resolver::{Envelope, PsnPosition, Resolver, Response};
+use resolver::{Envelope, PsnPosition, QUIET, Resolver, Response};
 use role::{Kind, Role};
+use sample::Watch;
 use serde::{Deserialize, Serialize};
 use table::{FlowTable, Link, Tick};
 use units::{Bytes, Nanos, PortId, WireBytes};
@@ -65,7 +71,8 @@ pub(crate) fn is_roce(descriptor: &Descriptor, headers: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sighting {
     Of(Slot),
-    /// The flow has packets from elsewhere: another port, station or VLAN. This one may forge its sender's address.
+    /// The flow has packets from elsewhere: another port, station or VLAN. This one may forge its sender's address. Or it is
+    /// outside of the sample, and its queue pair may have been used again.
     Stranger,
     /// A CNP to the sender of this flow, if the flow is known.
     Notification(Option<Slot>),
@@ -132,6 +139,9 @@ pub(crate) struct Flows {
     key: HashKey,
     table: FlowTable,
     resolver: Resolver,
+    /// The packets from which the resolver learns; `None` if these are all.
+    sample: Option<Sample>,
+    watch: Watch,
     /// The slots at which the flows of the next frames probably are. The last frame has the last place, so that the guesses
     /// for a longer burst before this one are not reached.
     guesses: [Link; LOOK_AHEAD],
@@ -154,17 +164,20 @@ impl Flows {
     /// A table of the size in `settings`. The same `key` gives the same results.
     pub fn new(settings: FlowSettings, key: impl Into<HashKey>) -> Self {
         let key = key.into();
-        let table = FlowTable::new(settings.capacity, settings.ageing, key);
-        let (guesses, next) = ([Link::NONE; LOOK_AHEAD], LOOK_AHEAD);
-        Self { settings, key, table, resolver: Resolver::new(&settings), guesses, next, last: Link::NONE }
+        let (table, resolver) =
+            (FlowTable::new(settings.capacity, settings.ageing, key), Resolver::new(&settings));
+        let sample = Sample::new(settings.learn, key);
+        let watch = sample.as_ref().map_or(Watch::ALWAYS, Watch::quiet);
+        let (guesses, next, last) = ([Link::NONE; LOOK_AHEAD], LOOK_AHEAD, Link::NONE);
+        Self { settings, key, table, resolver, sample, watch, guesses, next, last }
     }
 
     /// Takes the settings of `spare`, which was made for them and is empty. The state stays, unless the table needs
-    /// another size, ageing or key. It is then exchanged with that of `spare`. Returns whether it was: then all slots
-    /// have lost their meaning.
+    /// another size, ageing, sample or key. It is then exchanged with that of `spare`. Returns whether it was: then all
+    /// slots have lost their meaning.
     pub fn configure(&mut self, spare: &mut Self) -> bool {
         let settings = spare.settings;
-        let table = |it: &Self| (it.settings.capacity, it.settings.ageing, it.key);
+        let table = |it: &Self| (it.settings.capacity, it.settings.ageing, it.settings.learn, it.key);
         let exchanged = table(self) != table(spare);
         if exchanged {
             core::mem::swap(self, spare);
@@ -185,7 +198,8 @@ impl Flows {
         more: impl Fn(Slot, &Hot) -> u64,
     ) {
         self.next = LOOK_AHEAD;
-        if self.table.len() < LARGE_TABLE {
+        // On a quiet port, hardly any of them is looked up.
+        if self.table.len() < LARGE_TABLE || self.watch.since == Nanos::NEVER {
             return;
         }
         let Self { table, guesses, .. } = self;
@@ -207,11 +221,19 @@ impl Flows {
     }
 
     /// Takes the frame of a packet that is simply the next one of a known flow, as nearly all are, or a repeated one:
-    /// counts its data on the way out. Returns `None` for all others, which [`Flows::see`] takes.
+    /// counts its data on the way out. If the resolver `learns` nothing from it, it is any packet with data of a known
+    /// flow. Returns `None` for all others, which [`Flows::see`] takes.
     ///
-    /// Headers are read where they are needed, and not before: more would have to be kept aside meanwhile.
+    /// `SAMPLES` is [`Flows::samples`]. Headers are read where they are needed, and not before: more would have to be
+    /// kept aside meanwhile.
     #[inline(always)]
-    pub fn see_next(&mut self, way: Way, frame: Crossing<'_>, headers: &[u8]) -> Option<Seen> {
+    pub fn see_next<const SAMPLES: bool>(
+        &mut self,
+        way: Way,
+        frame: Crossing<'_>,
+        headers: &[u8],
+        learns: bool,
+    ) -> Option<Seen> {
         let guess = self.next_guess();
         let packet = packet::ipv4_of(frame.descriptor, headers)?;
         let head = roce::Head::parse(packet)?;
@@ -235,7 +257,13 @@ impl Flows {
         };
         self.last = Link::to(slot);
         let (digest, bytes) = (frame.origin(headers).digest(), counted(way, frame.length));
-        let goes_on = self.table.go_on(slot, digest, frame.now, bth.psn(), bytes);
+        let goes_on = match learns {
+            true => {
+                let most = if SAMPLES { self.watch.most } else { 1 };
+                self.table.go_on(slot, digest, frame.now, bth.psn(), (bytes, most))
+            }
+            false => self.table.go_by(slot, digest, frame.now, bth.psn(), bytes),
+        };
         goes_on.then(|| Seen { sighting: Sighting::Of(slot), data: true, source_port: head.source_port() })
     }
 
@@ -256,17 +284,20 @@ impl Flows {
         self.table.find(self.table.hash(&key), &key)
     }
 
-    /// Takes a frame: finds or enters its flow, learns from it, and counts its data on the way out. Incoming data is not
-    /// counted: this end notifies none of its senders.
+    /// Takes a frame: finds or enters its flow, learns from it if it `learns`, and counts its data on the way out. Incoming
+    /// data is not counted: this end notifies none of its senders.
     #[inline(never)]
-    pub fn see(&mut self, way: Way, frame: Crossing<'_>, headers: &[u8]) -> Seen {
+    pub fn see(&mut self, way: Way, frame: Crossing<'_>, headers: &[u8], learns: bool) -> Seen {
         let Crossing { now, port, length, descriptor, .. } = frame;
         let packet = Packet::usual(way, port, descriptor, headers)
             .or_else(|| Packet::find(way, port, descriptor, headers));
         let Some(packet) = packet else {
             return Seen { sighting: Sighting::NoFlow, data: false, source_port: 0 };
         };
-        let sighting = self.observe(now, &packet, length);
+        let sighting = match learns {
+            true => self.observe(now, &packet, length),
+            false => self.look_on(now, &packet, length),
+        };
         let Role { data, .. } = Role::of(packet.bth.opcode());
         Seen { sighting, data, source_port: packet.source_port }
     }
@@ -290,7 +321,7 @@ impl Flows {
         let (role, bytes) = (Role::of(bth.opcode()), counted(key.hosts.way, length));
         if role.single
             && let Some(slot) = self.table.find(self.table.hash(key), key)
-            && self.table.go_on(slot, origin.digest(), now, bth.psn(), bytes)
+            && self.table.go_on(slot, origin.digest(), now, bth.psn(), (bytes, self.watch.most))
         {
             return Sighting::Of(slot);
         }
@@ -298,17 +329,55 @@ impl Flows {
         if role.data
             && let Sighting::Of(slot) = sighting
         {
+            let bytes = WireBytes(bytes.0 * self.left_out(now, role));
             self.table.hot_mut(slot).count(bytes);
         }
         sighting
     }
 
+    /// Takes a packet from which nothing is learnt: finds its flow, and counts it. Only data that leaves enters a flow:
+    /// its sender may have to be told. A flow that seems to have another sender than before keeps it for the resolver,
+    /// which will see that in the sample, but the packet is not taken as one of it.
+    fn look_on(&mut self, now: Nanos, packet: &Packet, length: WireBytes) -> Sighting {
+        let Packet { key, origin, bth, .. } = packet;
+        let Role { kind, data, .. } = Role::of(bth.opcode());
+        let Self { table, resolver, .. } = self;
+        let hash = table.hash(key);
+        let known = table.find(hash, key).filter(|slot| !table.has_aged(*slot, Tick::of(now)));
+        let enters = data && key.hosts.way == Way::Out && key.qp > QueuePair::GENERAL_SERVICES;
+        let slot = match known {
+            Some(slot) => slot,
+            None if enters => {
+                let gone = |table: &mut FlowTable, slot| resolver.release(table, slot, now);
+                let slot = table.find_or_insert(hash, key, now, gone).0;
+                table.cold_mut(slot).source_port = packet.source_port;
+                slot
+            }
+            None => return Sighting::NoFlow,
+        };
+        match table.cold(slot).origin() {
+            Some(known) if known != *origin => return Sighting::Stranger,
+            Some(_) => {}
+            None => resolver::pin(table, slot, *origin),
+        }
+        if resolver.doubts(table, slot, now, kind, bth.psn()) {
+            return Sighting::Stranger;
+        }
+        if data {
+            resolver.carries_data(table, slot);
+            table.hot_mut(slot).count(counted(key.hosts.way, length));
+        }
+        table.hot_mut(slot).last_seen = Tick::of(now);
+        Sighting::Of(slot)
+    }
+
     /// Takes a packet that is not simply the next one of a known flow.
     fn look_at(&mut self, now: Nanos, packet: &Packet, role: Role) -> Sighting {
-        let Role { kind, data, .. } = role;
+        let Role { kind, data, is_read, .. } = role;
         if kind == Kind::Other || packet.key.qp <= QueuePair::GENERAL_SERVICES {
             return self.look_at_other(now, packet);
         }
+        let (notices_silence, samples) = (self.notices_silence(now), self.samples());
         let Self { table, resolver, .. } = self;
         let hash = table.hash(&packet.key);
         let (slot, new) =
@@ -316,7 +385,7 @@ impl Flows {
         let before = table.hot(slot).last_seen;
         let position = match kind {
             Kind::Request => PsnPosition::Request(packet.bth.psn()),
-            Kind::Response => role::answered(packet)
+            Kind::Response => role::answered(packet, samples)
                 .map_or(PsnPosition::Unnumbered, |(psn, acknowledged)| {
                     PsnPosition::Response(Response { now, psn, acknowledged, before })
                 }),
@@ -324,8 +393,12 @@ impl Flows {
         };
         let known = table.cold(slot).origin();
         if known != Some(packet.origin) {
-            if known.is_some() && !resolver.follows(table, slot, now, position) {
+            let stays = || !notices_silence || !resolver.follows(table, slot, now, position);
+            if known.is_some() && stays() {
                 resolver.pass_over(table, slot, now);
+                if Tick::of(now).since(before) > QUIET {
+                    self.watch_origins(now);
+                }
                 return Sighting::Stranger;
             }
             if known.is_some() {
@@ -338,6 +411,9 @@ impl Flows {
             table.cold_mut(slot).source_port = packet.source_port;
         }
         match position {
+            PsnPosition::Request(psn) if samples && is_read => {
+                resolver.read(table, slot, now, psn, role::psns(packet));
+            }
             PsnPosition::Request(psn) => resolver.request(table, slot, now, psn, role::psns(packet)),
             PsnPosition::Response(response) => resolver.response(table, slot, response),
             PsnPosition::Unnumbered => {}

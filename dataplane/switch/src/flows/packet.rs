@@ -30,6 +30,15 @@ impl Address {
     }
 }
 
+impl Address {
+    /// A word that depends on which bits two addresses differ in, whatever their order. Of addresses of IPv4, it is these
+    /// bits.
+    #[inline(always)]
+    pub const fn difference(self, other: Self) -> u64 {
+        (self.high ^ other.high).rotate_left(u32::BITS) ^ self.low ^ other.low
+    }
+}
+
 #[cfg(test)]
 impl Address {
     /// An address for tests.
@@ -73,6 +82,12 @@ impl Hosts {
     /// The other direction: answers cross the other way.
     pub const fn reversed(self) -> Self {
         Self { source: self.destination, destination: self.source, way: self.way.reversed() }
+    }
+
+    /// A word that depends on both hosts, the same for both directions.
+    #[inline(always)]
+    pub const fn difference(&self) -> u64 {
+        self.source.difference(self.destination)
     }
 
     /// The hash of a direction between two hosts, without the way.

@@ -14,6 +14,10 @@ pub(crate) struct Role {
     pub data: bool,
     /// Whether it is a request with data, which takes one PSN.
     pub single: bool,
+    /// Whether it is an RDMA READ request, which may take several.
+    pub is_read: bool,
+    /// Whether it is seen outside of a sample, too.
+    pub always: bool,
 }
 
 impl Role {
@@ -26,7 +30,10 @@ impl Role {
     const fn derived(opcode: Opcode) -> Self {
         let data = opcode.is_send() || opcode.is_write() || opcode.is_read_response();
         let kind = Kind::of(opcode);
-        Self { kind, data, single: data && matches!(kind, Kind::Request) }
+        let single = data && matches!(kind, Kind::Request);
+        let is_read = opcode.is_read_request();
+        let always = is_read || matches!(kind, Kind::Other);
+        Self { kind, data, single, is_read, always }
     }
 }
 
@@ -77,9 +84,10 @@ pub(super) fn psns(packet: &Packet) -> u32 {
 
 /// The PSN that a response repeats, and the last request that it acknowledges (InfiniBand volume 1, section 9.7.5).
 /// In all but the first packet of a READ response, the PSN is one of the response's own; a NAK repeats the PSN of
-/// the request that it refuses or waits for.
+/// the request that it refuses or waits for. In a sample, one that waits says nothing: what came after the missing request
+/// may not be in the sample.
 #[inline]
-pub(super) fn answered(packet: &Packet) -> Option<(Psn, Psn)> {
+pub(super) fn answered(packet: &Packet, in_sample: bool) -> Option<(Psn, Psn)> {
     let psn = packet.bth.psn();
     match packet.bth.opcode() {
         Opcode::RC_READ_RESPONSE_FIRST | Opcode::RC_READ_RESPONSE_ONLY | Opcode::RC_ATOMIC_ACKNOWLEDGE => {
@@ -87,7 +95,8 @@ pub(super) fn answered(packet: &Packet) -> Option<(Psn, Psn)> {
         }
         Opcode::RC_ACKNOWLEDGE => {
             let aeth = Aeth::parse(packet.bth.payload()).ok()?;
-            let refuses = aeth.is_negative() || aeth.is_receiver_not_ready();
+            let waits = in_sample && aeth.is_sequence_error();
+            let refuses = (aeth.is_negative() || aeth.is_receiver_not_ready()) && !waits;
             match aeth.is_positive() {
                 true => Some((psn, psn)),
                 false => refuses.then(|| (psn, psn.advanced_by(u32::MAX))),
@@ -119,7 +128,12 @@ mod tests {
             (0x66..=0xff, Kind::Other, false, false),
         ] {
             for opcode in opcodes {
-                assert_eq!(Role::of(Opcode(opcode)), Role { kind, data, single }, "{opcode:#x}");
+                let is_read = opcode == Opcode::RC_READ_REQUEST.0;
+                assert_eq!(
+                    Role::of(Opcode(opcode)),
+                    Role { kind, data, single, is_read, always: is_read || kind == Kind::Other },
+                    "{opcode:#x}"
+                );
             }
         }
     }

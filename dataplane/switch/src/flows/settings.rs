@@ -14,6 +14,9 @@ pub struct FlowSettings {
     pub round_trip: Interval,
     /// Rate of the port.
     pub rate: BitRate,
+    /// The resolver learns from one PSN in so many: a power of two, 1 to [`FlowSettings::MOST_LEARN`]. With 1,
+    /// every packet is looked up.
+    pub learn: u32,
 }
 
 impl FlowSettings {
@@ -25,10 +28,12 @@ impl FlowSettings {
     /// Wire bytes of a packet with a path MTU of 1,024 bytes, the least that an Ethernet MTU of 1,500 leads to:
     /// with the headers of RoCEv2 over IPv4, ICRC, FCS, preamble and gap.
     const SHORT_PACKET: u64 = 1_106;
+    /// The rarest sample: a look-up of one packet in more would gain little.
+    pub const MOST_LEARN: u32 = 16;
     /// The longest flight of a packet for which PSNs tell queue pairs apart.
     const LONGEST_FLIGHT: Interval = Interval::from_secs(1);
 
-    /// Settings that serve two schemes of one port: the larger table, the longer ageing and round trip.
+    /// Settings that serve two schemes of one port: the larger table and sample, the longer ageing and round trip.
     #[must_use]
     pub fn joined(self, other: Self) -> Self {
         Self {
@@ -36,6 +41,7 @@ impl FlowSettings {
             ageing: self.ageing.max(other.ageing),
             round_trip: self.round_trip.max(other.round_trip),
             rate: self.rate,
+            learn: self.learn.min(other.learn),
         }
     }
 
@@ -70,6 +76,7 @@ mod tests {
             ageing: Interval::from_secs(10),
             round_trip: Interval::from_millis(millis),
             rate: BitRate::gigabits(gigabits),
+            learn: 1,
         };
         // 1.25 GB in packets of 1,106 bytes, twice.
         assert_eq!(link(100, 100).psns_in_flight(), 2 * 1_130_199);
@@ -80,13 +87,14 @@ mod tests {
     }
 
     #[test]
-    fn two_schemes_share_the_larger_table_the_longer_ageing_and_the_longer_round_trip() {
-        let of = |capacity, ageing, round_trip| FlowSettings {
+    fn two_schemes_share_the_larger_table_and_sample_the_longer_ageing_and_the_longer_round_trip() {
+        let of = |capacity, ageing, round_trip, learn| FlowSettings {
             capacity,
             ageing: Interval::from_secs(ageing),
             round_trip: Interval::from_millis(round_trip),
             rate: BitRate::gigabits(100),
+            learn,
         };
-        assert_eq!(of(1, 20, 3).joined(of(10, 2, 4)), of(10, 20, 4));
+        assert_eq!(of(1, 20, 3, 16).joined(of(10, 2, 4, 1)), of(10, 20, 4, 1));
     }
 }

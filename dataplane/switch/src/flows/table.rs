@@ -129,19 +129,44 @@ impl FlowTable {
         hot.is_of(key).then_some(Slot(guess.index() as u32))
     }
 
-    /// Takes the next expected data packet of a flow, or a repeated one without news, and counts these `bytes` of it.
+    /// Takes the next expected data packet of a flow, or a repeated one without news, and counts these `bytes` of it, and
+    /// as many for each packet that was left out, up to `most` in all.
     /// Returns whether it was one: no other packet is, and none from an origin without this `digest`.
     #[inline(always)]
-    pub fn go_on(&mut self, slot: Slot, digest: u32, now: Nanos, psn: Psn, bytes: WireBytes) -> bool {
+    pub fn go_on(
+        &mut self,
+        slot: Slot,
+        digest: u32,
+        now: Nanos,
+        psn: Psn,
+        (bytes, most): (WireBytes, u32),
+    ) -> bool {
         let hot = &mut self.hot[slot.index()];
         if !hot.comes_from(digest) {
             return false;
         }
+        let step = psn.distance_from(hot.progress.last()) as u32;
         let usual = hot.goes_on(psn, Tick::of(now), self.ageing);
         if usual {
-            hot.count(bytes);
+            hot.count(if most == 1 { bytes } else { WireBytes(bytes.0 * u64::from(step.min(most))) });
         }
         usual || self.repeats(slot, psn, bytes, Tick::of(now))
+    }
+
+    /// Takes a data packet from which nothing is learnt, if it is simply a later one of a flow, and counts these `bytes` of
+    /// it. Returns whether it was one: none is from an origin without this `digest`.
+    #[inline(always)]
+    pub fn go_by(&mut self, slot: Slot, digest: u32, now: Nanos, psn: Psn, bytes: WireBytes) -> bool {
+        let (hot, now) = (&mut self.hot[slot.index()], Tick::of(now));
+        let is_managed = || self.cold[slot.index()].flags.has(Flags::MANAGED);
+        let known = hot.comes_from(digest)
+            && now.is_within(self.ageing, hot.last_seen)
+            && (hot.progress.is_soon(psn) || hot.source().is_none() || is_managed());
+        if known {
+            hot.last_seen = now;
+            hot.count(bytes);
+        }
+        known
     }
 
     /// Takes a data packet between the first and the last one of a half-flow that is not bound. Returns whether it
@@ -296,6 +321,12 @@ impl FlowTable {
     #[inline]
     pub fn cold_mut(&mut self, slot: Slot) -> &mut Cold {
         &mut self.cold[slot.index()]
+    }
+
+    /// Notes that a flow has joined its chain or is bound.
+    pub fn settle(&mut self, slot: Slot) {
+        let after_read = self.cold(slot).flags.has(Flags::AFTER_READ);
+        self.hot_mut(slot).progress.set_settled(!after_read);
     }
 
     /// The other half of a flow that is bound.

@@ -92,6 +92,12 @@ impl Aeth {
         self.syndrome >> 5 & 3 == 0b11
     }
 
+    /// Whether it is a negative acknowledgement of a request that has not arrived (a PSN sequence error).
+    #[inline]
+    pub const fn is_sequence_error(self) -> bool {
+        self.is_negative() && self.syndrome & 0x1f == 0
+    }
+
     /// Writes the header; returns [`Aeth::LEN`].
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use core::net::Ipv4Addr;
 
-use super::{UDP_PORT, bth};
+use super::{Opcode, Psn, UDP_PORT, bth};
 use crate::bytes::{array, u16_at, u32_at};
 use crate::ip::IpProtocol;
 use crate::ipv4;
@@ -52,6 +52,24 @@ impl<'a> Head<'a> {
     #[inline]
     pub fn destination(&self) -> Ipv4Addr {
         Ipv4Addr::from(array::<LEN, 4>(self.raw, DESTINATION_AT))
+    }
+
+    /// The bits in which the addresses of sender and receiver differ.
+    #[inline(always)]
+    pub fn address_difference(&self) -> u32 {
+        u32_at(self.raw, SOURCE_AT) ^ u32_at(self.raw, DESTINATION_AT)
+    }
+
+    /// Operation code.
+    #[inline(always)]
+    pub fn opcode(&self) -> Opcode {
+        Opcode(self.raw[BTH_AT])
+    }
+
+    /// Packet sequence number.
+    #[inline(always)]
+    pub fn psn(&self) -> Psn {
+        Psn::from_low_bits(u32_at(self.raw, LEN - 4))
     }
 
     /// UDP source port.

@@ -78,6 +78,7 @@ fn limiting(decl: &LsccDecl) -> RateLimiting {
         far_cnp_interval: decl.far_cnp_interval().0,
         flows: decl.flows(),
         ageing: decl.ageing(),
+        learn: decl.learn(),
         cnp_dscp: decl.cnp().dscp(),
         cnp_priority: decl.cnp().priority(),
     }
@@ -140,6 +141,7 @@ pub(crate) fn in_force(lscc: &Lscc, senders: &Senders) -> LsccDecl {
         far_cnp_interval: at(Spacing(limiting.far_cnp_interval)),
         flows: at(limiting.flows),
         ageing: at(limiting.ageing),
+        learn: at(limiting.learn),
         cnp: CnpDecl::in_force(limiting.cnp_dscp, limiting.cnp_priority),
         senders: Some(SendersDecl {
             rate: at(senders.rate),
@@ -251,6 +253,7 @@ pub(super) fn place(error: &LsccError, decl: &PortDecl) -> Option<Place> {
         LsccError::LongFlow { .. } => &["long_flow"],
         LsccError::Flows { .. } => &["flows"],
         LsccError::Ageing => &["ageing"],
+        LsccError::Learn { .. } => &["learn"],
         LsccError::Address { address } | LsccError::ToItself { address } => {
             return place_of_address(*address, decl);
         }

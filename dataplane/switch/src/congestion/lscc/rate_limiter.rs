@@ -12,6 +12,8 @@
 //! - Line 7 resets all flags at once every T. Here each flag lasts for T.
 //! - Line 18 removes every mark. Here a mark stays if no CNP replaces it: the sender's queue pair is unknown, the
 //!   other end advertises no rate, or the pseudo-queue is short.
+//! - While the pseudo-queue is far below its reference, nothing is listed, and most packets are not looked up. An
+//!   interval begins with a packet that is listed, so one that ends above the reference is listed from its start.
 //! - A flow whose sender's queue pair is unknown is marked instead, once per interval and at any age, because
 //!   nothing can flag it. So is each packet of a flow that comes from elsewhere than those before it: its receiver
 //!   notifies its sender, and no CNP goes astray.
@@ -92,6 +94,11 @@ pub(crate) struct RateLimiter {
     queue: PseudoQueue,
     /// The time when traffic last advanced the pseudo-queue, and the rate in force then.
     advanced: Option<(Nanos, Option<BitRate>)>,
+    /// Whether flows are listed: a rate is in force, and CNPs may be near.
+    awake: bool,
+    /// The length of the pseudo-queue above which that is so, where the others are not looked up: one that fills as
+    /// quickly as the link could carry passes the reference an interval later.
+    wakes_above: WireBytes,
     states: FlowStates,
     list: List,
     /// The list of the last interval: the part still to be notified.
@@ -104,6 +111,10 @@ pub(crate) struct RateLimiter {
     /// HPCC*: instead of direct CNPs.
     direct_int: Option<DirectInt>,
     pub counters: LimiterCounters,
+}
+
+fn wakes_above(settings: &RateLimiting, rate: BitRate) -> WireBytes {
+    WireBytes(settings.reference.0.saturating_sub(rate.bytes_in(settings.cnp_interval)))
 }
 
 /// `settings` with the length of a long flow within the range of counted bytes.
@@ -123,6 +134,8 @@ impl RateLimiter {
             advertised: AdvertisedRate::new(settings, seed),
             queue: PseudoQueue::new(settings.limiting.limit),
             advanced: None,
+            awake: false,
+            wakes_above: wakes_above(&settings.limiting, rate),
             states: FlowStates::new(capacity),
             list: List::new(NOT_LISTED + 2),
             due: List::new(NOT_LISTED + 1),
@@ -179,7 +192,9 @@ impl RateLimiter {
     #[cold]
     fn receive_mark(&mut self, frame: Crossing<'_>, slot: Slot, flows: &mut Flows, headers: &mut [u8]) {
         self.states.flag(flows, slot, frame.now);
-        if flows.source_of(slot).is_some() && self.queue.bytes() > self.settings.reference {
+        // While it is not awake, the flow is not listed.
+        let congested = self.awake && self.queue.bytes() > self.settings.reference;
+        if congested && flows.source_of(slot).is_some() {
             set_ecn(headers, frame.descriptor.payload_offset, Ecn::Ect0);
             self.counters.marks_removed += 1;
         }
@@ -239,14 +254,44 @@ impl RateLimiter {
         self.advertised.receive(now, packet)
     }
 
-    /// Advances the pseudo-queue to `now`, as traffic arrives. Returns the rate in force.
+    /// Advances the pseudo-queue to `now`, as traffic arrives, and wakes or lets go of `flows`. Returns the rate in force.
     #[inline(never)]
-    fn advance(&mut self, now: Nanos) -> Option<BitRate> {
+    fn advance(&mut self, now: Nanos, flows: &mut Flows) -> Option<BitRate> {
         self.advertised.note_traffic(now);
         let rate = self.advertised.rate(now, self.most);
         self.queue.drain(now, rate);
+        self.awake = rate.is_some() && (!flows.samples() || self.queue.bytes() > self.wakes_above);
+        flows.watch(now, self.awake);
         self.advanced = Some((now, rate));
         rate
+    }
+
+    /// The rate in force as a frame goes out `now`.
+    #[inline(always)]
+    fn rate(&mut self, now: Nanos, flows: &mut Flows) -> Option<BitRate> {
+        match self.advanced {
+            // The frames of a burst share one instant.
+            Some((at, rate)) if at == now => rate,
+            _ => self.advance(now, flows),
+        }
+    }
+
+    /// Whether the flow of a frame that goes out is looked up, also if the resolver learns nothing from it.
+    #[inline(always)]
+    pub fn looks(&mut self, frame: Crossing<'_>, flows: &mut Flows) -> bool {
+        let rate = self.rate(frame.now, flows);
+        flows.is_watched(frame.now) || frame.limited && rate.is_some() && frame.descriptor.ecn() == Ecn::Ce
+    }
+
+    /// Lets the pseudo-queue decide whether `flows` are looked up as frames go out `now`.
+    pub fn look_at_queue(&mut self, now: Nanos, flows: &mut Flows) {
+        self.rate(now, flows);
+    }
+
+    /// Takes the bytes of frames that go out, to which a rate applies, and which are not looked up.
+    #[inline(always)]
+    pub fn pass(&mut self, bytes: WireBytes) {
+        self.queue.arrive(bytes);
     }
 
     /// Begins an interval if flows have sent. It counts from the end of work on the last list, so that two CNPs to
@@ -283,11 +328,7 @@ impl RateLimiter {
     #[inline(always)]
     pub fn send(&mut self, frame: Crossing<'_>, seen: Seen, flows: &mut Flows, headers: &mut [u8]) {
         let Crossing { now, descriptor, .. } = frame;
-        let rate = match self.advanced {
-            // The frames of a burst share one instant.
-            Some((at, rate)) if at == now => rate,
-            _ => self.advance(now),
-        };
+        let rate = self.rate(now, flows);
         if !frame.limited {
             return;
         }
@@ -306,11 +347,14 @@ impl RateLimiter {
         }
         let slot = match seen.sighting {
             Sighting::Of(slot) => slot,
-            Sighting::Stranger => return self.mark_instead(descriptor, headers),
-            Sighting::Notification(_) | Sighting::DirectInt | Sighting::NoFlow => return,
+            Sighting::Stranger if self.awake => return self.mark_instead(descriptor, headers),
+            Sighting::Stranger | Sighting::Notification(_) | Sighting::DirectInt | Sighting::NoFlow => return,
         };
         if descriptor.ecn() == Ecn::Ce {
             self.receive_mark(frame, slot, flows, headers);
+        }
+        if !self.awake {
+            return;
         }
         let Hot { round, .. } = *flows.hot(slot);
         if round != self.list.interval && self.is_eligible(now, slot, flows) && !self.is_due(round) {
@@ -344,6 +388,7 @@ impl Scheme for RateLimiter {
         self.advanced = None;
         self.queue.configure(spare.settings.limit);
         (self.settings, self.flag_lasts, self.most) = (spare.settings, spare.flag_lasts, spare.most);
+        self.wakes_above = spare.wakes_above;
     }
 
     /// Flags the flow of the CNP (lines 12 and 13). A CNP that does not come from the receiver counts for nothing,

@@ -60,6 +60,9 @@ pub struct RateLimiting {
     pub flows: u32,
     /// The idle time after which a flow is forgotten.
     pub ageing: Interval,
+    /// Senders are found by one sequence number in so many: a power of two up to [`FlowSettings::MOST_LEARN`].
+    /// While no CNP is near, other packets are not looked up. With 1, and with direct INT, all are.
+    pub learn: u32,
     /// DSCP of direct CNPs.
     pub cnp_dscp: Dscp,
     /// PCP of direct CNPs to a tagged flow.
@@ -100,8 +103,10 @@ impl Lscc {
 
     /// The flow table of the rate limiting module, at a port of `rate`.
     pub fn flows(&self, rate: BitRate) -> FlowSettings {
-        let RateLimiting { flows: capacity, ageing, .. } = self.limiting;
-        FlowSettings { capacity, ageing, round_trip: self.round_trip, rate }
+        let RateLimiting { flows: capacity, ageing, learn, direct_int, .. } = self.limiting;
+        // Direct INT reads telemetry from each packet.
+        let learn = if direct_int.is_some() { 1 } else { learn };
+        FlowSettings { capacity, ageing, round_trip: self.round_trip, rate, learn }
     }
 
     /// The number of rates in flight at a time: N, the round trip over T, rounded up.
@@ -202,6 +207,8 @@ pub enum LsccError {
     Flows { flows: u32, most: u32 },
     #[error("the LSCC ageing time must be above zero")]
     Ageing,
+    #[error("LSCC cannot learn from one packet in {learn}; expected a power of two, 1 to {most}")]
+    Learn { learn: u32, most: u32 },
     #[error("LSCC cannot use the address {address}, which no host can have")]
     Address { address: Ipv4Addr },
     #[error("both ends of LSCC have the address {address}")]
@@ -262,7 +269,7 @@ impl Lscc {
 impl RateLimiting {
     /// Checks the rate limiting module on a link of this `bdp`.
     fn validate(&self, bdp: WireBytes) -> Result<(), LsccError> {
-        let Self { reference, limit, cnp_interval: interval, long_flow, flows, ageing, .. } = *self;
+        let Self { reference, limit, cnp_interval: interval, long_flow, flows, ageing, learn, .. } = *self;
         let most = FlowSettings::MOST;
         let bytes = |WireBytes(size)| Bytes(size);
         Err(if reference == WireBytes(0) {
@@ -277,6 +284,8 @@ impl RateLimiting {
             LsccError::Flows { flows, most }
         } else if ageing == Interval::ZERO {
             LsccError::Ageing
+        } else if !learn.is_power_of_two() || learn > FlowSettings::MOST_LEARN {
+            LsccError::Learn { learn, most: FlowSettings::MOST_LEARN }
         } else {
             return Ok(());
         })
@@ -315,6 +324,7 @@ impl Lscc {
             far_cnp_interval: None,
             flows: 1,
             ageing: Interval::from_secs(10),
+            learn: 1,
             cnp_dscp: Dscp::DEFAULT,
             cnp_priority: Priority::from_low_bits(0),
         },

@@ -124,7 +124,7 @@ impl Chains {
         cold.flags.set(Flags::CHAINED, true);
         cold.next = next;
         begin(cold, ordinal, now);
-        table.hot_mut(slot).progress.set_settled(true);
+        table.settle(slot);
         self.erase(table, &hosts, None, 1 << ordinal);
         true
     }

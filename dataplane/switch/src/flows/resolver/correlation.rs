@@ -25,6 +25,8 @@
 //! the first are ignored; so nothing excludes it, and a response half-flow with such a candidate leaves no room for
 //! others.
 //!
+//! All this holds for a [sample](crate::flows::sample) of both directions as well.
+//!
 //! Two cases cannot be told apart in principle:
 //!
 //! - between the same two hosts, one connection of which only requests pass here and another of which only
@@ -53,7 +55,7 @@ const NEAR_ZERO: u32 = 1 << 16;
 const WIDEST: u32 = FlowSettings::MOST_PSNS;
 const _: () = assert!(Windows::LEAST <= WIDEST);
 /// The time in ticks, about a second, after which a quiet half-flow may be another one.
-pub(super) const QUIET: u32 = 1 << 14;
+pub(in crate::flows) const QUIET: u32 = 1 << 14;
 
 /// The limits on PSNs that follow from the rate and the round trip of the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -405,6 +407,7 @@ mod tests {
             ageing: Interval::from_secs(1),
             round_trip,
             rate: BitRate::gigabits(1),
+            learn: 1,
         };
         let unit = |count: u64| Nanos(count << STAMP_SHIFT);
         let none = Windows::new(&settings(Interval::ZERO));

@@ -10,15 +10,16 @@ mod correlation;
 
 pub use changes::{FlowChange, FlowChangeKind};
 pub(super) use cm::Envelope;
-pub(super) use correlation::Response;
+pub(super) use correlation::{QUIET, Response};
 
 use super::packet::{FlowKey, Hosts, Origin};
+use super::role::Kind;
 use super::table::{Flags, FlowTable, Progress, Slot, Tag, Tick};
 use crate::program::FlowSettings;
 use chains::Chains;
 use changes::Changes;
 use cm::{Event, Requests};
-use correlation::{Finding, QUIET, Windows};
+use correlation::{Finding, Windows};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 use wire::roce::cm::Message;
@@ -114,7 +115,9 @@ impl Resolver {
             return;
         }
         let doubtful = self.doubts_request(table, slot, psn);
-        let from_the_start = table.cold(slot).first.distance_from(psn) >= 0;
+        let after_read = self.ends_reads(table, slot);
+        let doubtful = doubtful || after_read;
+        let from_the_start = after_read || table.cold(slot).first.distance_from(psn) >= 0;
         let continues = correlation::widen(self.windows, table, slot, psn, packets);
         match table.partner(slot) {
             None if continues && !from_the_start => self.settle(table, slot, now),
@@ -134,6 +137,25 @@ impl Resolver {
                 }
             }
         }
+    }
+
+    /// Takes an RDMA READ request, as [`Resolver::request`], where the resolver sees all of them and only a sample of the
+    /// others.
+    pub fn read(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos, psn: Psn, packets: u32) {
+        self.request(table, slot, now, psn, packets);
+        table.cold_mut(slot).flags.set(Flags::AFTER_READ, true);
+        table.hot_mut(slot).progress.set_settled(false);
+    }
+
+    /// Whether the last request was a READ, and the resolver sees a sample: then this one may be of another life.
+    fn ends_reads(&self, table: &mut FlowTable, slot: Slot) -> bool {
+        let flags = &mut table.cold_mut(slot).flags;
+        let after_read = flags.has(Flags::AFTER_READ);
+        flags.set(Flags::AFTER_READ, false);
+        if after_read && (flags.has(Flags::CHAINED) || table.partner(slot).is_some()) {
+            table.settle(slot);
+        }
+        after_read
     }
 
     /// Whether a request with this PSN on a bound half-flow may come from a queue pair in another life: it leaps,
@@ -194,6 +216,27 @@ impl Resolver {
         let late = progress.last().distance_from(response.psn) > self.windows.jump as i32;
         let contradicts = progress.has_requests() && response.psn.distance_from(progress.reach()) > 0;
         (contradicts, behind || late || !progress.has_requests())
+    }
+
+    /// Whether a packet that is not shown to the resolver, on a half-flow that PSNs have bound, may come from a queue pair in
+    /// another life.
+    pub fn doubts(&self, table: &FlowTable, slot: Slot, now: Nanos, kind: Kind, psn: Psn) -> bool {
+        let Some(partner) = table.partner(slot) else { return false };
+        if table.cold(slot).flags.has(Flags::MANAGED) {
+            return false;
+        }
+        match kind {
+            Kind::Request => {
+                let after_read = table.cold(slot).flags.has(Flags::AFTER_READ);
+                let requested = table.hot(slot).progress.has_requests();
+                after_read || !requested || self.doubts_request(table, slot, psn)
+            }
+            Kind::Response => {
+                let response = Response { now, psn, acknowledged: psn, before: Tick::of(now) };
+                self.doubts_response(table, slot, partner, &response) != (false, false)
+            }
+            Kind::Unacknowledged | Kind::Other => false,
+        }
     }
 
     /// Whether to accept a packet from another origin than those before it. Nothing must have come from the former
@@ -376,7 +419,7 @@ impl Resolver {
             let moved = u32::from(table.hot(half).progress.has_data());
             (self.data.resolved, self.data.unresolved) =
                 (self.data.resolved + moved, self.data.unresolved - moved);
-            table.hot_mut(half).progress.set_settled(true);
+            table.settle(half);
             let flags = &mut table.cold_mut(half).flags;
             flags.set(Flags::ENDED, false);
             flags.set(Flags::STRANGERS, false);
@@ -482,7 +525,7 @@ fn begin(table: &mut FlowTable, slot: Slot, psn: Psn, packets: u32) {
 fn forget(table: &mut FlowTable, slot: Slot) {
     table.hot_mut(slot).progress.forget();
     let flags = &mut table.cold_mut(slot).flags;
-    for flag in [Flags::ANSWERED, Flags::PINNED, Flags::STRANGERS] {
+    for flag in [Flags::ANSWERED, Flags::PINNED, Flags::STRANGERS, Flags::AFTER_READ] {
         flags.set(flag, false);
     }
 }

@@ -260,6 +260,15 @@ impl Progress {
             && (psn.number() ^ self.0) & Self::STRIDES == 0
     }
 
+    /// Whether a request with this PSN would be the next one or one soon after, on a half-flow for which nothing is
+    /// unresolved.
+    #[inline(always)]
+    pub const fn is_soon(self, psn: Psn) -> bool {
+        let skipped = (psn.distance_from(self.last()) as u32).wrapping_sub(1);
+        let known = Self::REQUESTS | Self::SETTLED;
+        self.0 & known == known && skipped < Self::GAP
+    }
+
     /// Whether data with this PSN or a later one has gone by already, on a half-flow for which nothing is
     /// unresolved.
     #[inline]
@@ -440,6 +449,9 @@ impl Flags {
     pub const PINNED: Self = Self(32);
     /// There were packets of other origins, which were ignored.
     pub const STRANGERS: Self = Self(64);
+    /// The last request is an RDMA READ, and the resolver sees a sample of the others: others may come
+    /// again unseen.
+    pub const AFTER_READ: Self = Self(128);
 
     #[inline]
     pub const fn has(self, flag: Self) -> bool {

@@ -138,7 +138,7 @@ fn what_is_sent_again_tells_nothing_of_a_flow_about_which_nothing_is_to_be_found
     progress.set_settled(true);
     let known = *progress;
     let go_on = |table: &mut FlowTable, ticks, psn| {
-        table.go_on(slot, 0, at(ticks), Psn::from_low_bits(psn), WireBytes(0))
+        table.go_on(slot, 0, at(ticks), Psn::from_low_bits(psn), (WireBytes(0), 1))
     };
     for psn in [11, 50] {
         assert!(go_on(&mut table, 60, psn), "{psn} went by before");

@@ -38,6 +38,8 @@ enum Step {
     Repeat { side: usize },
     /// The connection ends in good order, and both queue pairs are used by others at once.
     Replace { plan: Plan },
+    /// The link becomes congested, or no longer is.
+    Congest { awake: bool },
     /// Another host of the data center says something in the name of one of the two, to the queue pair of the other
     /// or to any.
     Forge { side: usize, what: u8, any: Option<u8>, psn: u32 },
@@ -90,26 +92,35 @@ impl Connection {
                 true => wire::roce::source_port_of_flow_label(fold(self.qps)),
                 false => 0xc123,
             };
-            port.packet(self.hosts(side), opcode, self.qps[1 - side], psn, source_port, payload);
+            let found = port.packet(self.hosts(side), opcode, self.qps[1 - side], psn, source_port, payload);
+            // Who is notified now because of this packet.
+            let source = found.and_then(|slot| port.flows.source_of(slot)).map(QueuePair::number);
+            let is_data = opcode == Opcode::RC_WRITE_ONLY;
+            port.misled |= is_data && source.is_some_and(|source| source != self.qps[side]);
         }
+    }
+
+    /// Whether the resolver sees a packet of this side.
+    fn teaches(&self, port: &Port, side: usize, opcode: Opcode, psn: u32) -> bool {
+        let psn = Psn::from_low_bits(psn);
+        self.plan.hidden != side && port.attention(self.hosts(side), opcode, psn) == Attention::Learn
     }
 
     fn send(&mut self, port: &mut Port, side: usize, psns: Option<u8>, lost_before: bool, lost_behind: bool) {
         let psn = self.directions[side].next;
         let taken = psns.map_or(1, u32::from).max(1);
         self.directions[side].next = add(psn, taken);
+        let opcode = if psns.is_some() { Opcode::RC_READ_REQUEST } else { Opcode::RC_WRITE_ONLY };
+        let teaches = self.teaches(port, side, opcode, psn);
         // Where the first requests of another connection are lost, the rest can look like more of those before.
-        if lost_before && (self.directions[side].requested || self.plan.hidden == side) {
+        if lost_before && (self.directions[side].requested || !teaches) {
             return;
         }
         let mut reth = [0; Reth::LEN];
         reth[12..].copy_from_slice(&(taken * 1024).to_be_bytes());
-        match psns {
-            Some(_) => self.show(port, side, Opcode::RC_READ_REQUEST, psn, &reth),
-            None => self.show(port, side, Opcode::RC_WRITE_ONLY, psn, &reth),
-        }
+        self.show(port, side, opcode, psn, if psns.is_some() { &reth } else { &[] });
         let direction = &mut self.directions[side];
-        direction.requested |= self.plan.hidden != side;
+        direction.requested |= teaches;
         if lost_behind {
             return;
         }
@@ -136,8 +147,9 @@ impl Connection {
     fn respond(&mut self, port: &mut Port, side: usize, lost_before: bool, lost_behind: bool) {
         let Some((opcode, psn, syndrome)) = self.directions[side].responses.pop_front() else { return };
         if !lost_before {
+            let teaches = self.teaches(port, 1 - side, opcode, psn);
             self.show(port, 1 - side, opcode, psn, &[syndrome, 0, 0, 0]);
-            self.directions[side].responded = true;
+            self.directions[side].responded |= teaches || self.plan.hidden == 1 - side;
         }
         let direction = &mut self.directions[side];
         let acknowledged = add(psn, u32::from(syndrome == 0));
@@ -262,9 +274,18 @@ fn step(plan: impl Strategy<Value = Plan>) -> impl Strategy<Value = Step> {
 fn run(
     plans: Vec<Plan>,
     steps: Vec<(usize, Step)>,
+    check: impl FnMut(&Port, &[Connection]) -> Result<(), TestCaseError>,
+) -> Result<Port, TestCaseError> {
+    run_at(Port::new(), plans, steps, check)
+}
+
+/// As [`run`], at this port.
+fn run_at(
+    mut port: Port,
+    plans: Vec<Plan>,
+    steps: Vec<(usize, Step)>,
     mut check: impl FnMut(&Port, &[Connection]) -> Result<(), TestCaseError>,
 ) -> Result<Port, TestCaseError> {
-    let mut port = Port::new();
     // The same numbers at both ends of different connections, and one for each at a host.
     let qps = |number: usize| [0x10 + number as u32, 0x30 + (number as u32 * 5) % 16];
     let open = |(number, plan): (usize, Plan)| (plan, number as u32 + 1, qps(number));
@@ -301,6 +322,7 @@ fn run(
                 }
             }
             Step::Repeat { side } => connection.repeat(&mut port, side),
+            Step::Congest { awake } => port.awake = awake,
             Step::Forge { side, what, any, psn } => connection.forge(&mut port, side, what, any, psn),
             Step::Replace { plan } => {
                 id += 2;
@@ -419,6 +441,56 @@ fn forgery() -> impl Strategy<Value = Step> {
     let psn = prop_oneof![4 => 0..4_u32, 2 => (0..40_u32).prop_map(|behind| add(0, 0u32.wrapping_sub(behind))), 1 => any::<u32>()];
     (0..2_usize, any::<u8>(), prop::option::of(any::<u8>()), psn)
         .prop_map(|(side, what, any, psn)| Step::Forge { side, what, any, psn })
+}
+
+fn congestion() -> impl Strategy<Value = Step> {
+    any::<bool>().prop_map(|awake| Step::Congest { awake })
+}
+
+/// Connections between hosts both of whose directions pass, and what they and others do on a link that is congested at
+/// times.
+fn sampled() -> impl Strategy<Value = (u64, Vec<Plan>, Vec<(usize, Step)>)> {
+    let plans = prop::collection::vec(plan(zero_or_random(), Just(2)), 1..8);
+    let step = prop_oneof![8 => step(plan(zero_or_random(), Just(2))), 1 => congestion()];
+    (any::<u64>(), plans, prop::collection::vec((0..8_usize, step), 0..250))
+}
+
+/// No half-flow has another source than its own, and none was taken for another at any time.
+fn nobody_is_misled(port: &Port, connections: &[Connection]) -> Result<(), TestCaseError> {
+    prop_assert!(!port.misled, "a packet was taken as one of another sender");
+    nothing_is_wrong(port, connections)
+}
+
+proptest! {
+    #[test]
+    fn in_no_sample_is_any_binding_wrong_whoever_chooses_the_numbers((mask, plans, steps) in sampled()) {
+        run_at(Port::taught(Taught::By(mask)), plans, steps, nobody_is_misled)?;
+    }
+
+    #[test]
+    fn in_no_sample_is_any_binding_wrong_whatever_a_host_of_the_data_center_says_in_the_name_of_others(
+        mask in any::<u64>(),
+        plans in prop::collection::vec(plan(zero_or_random(), Just(2)), 1..8),
+        steps in prop::collection::vec(
+            (0..8_usize, prop_oneof![
+                16 => step(plan(zero_or_random(), Just(2))), 8 => forgery(), 1 => congestion(),
+            ]), 0..250
+        ),
+    ) {
+        run_at(Port::taught(Taught::By(mask)), plans, steps, nothing_is_wrong_for_who_sends)?;
+    }
+}
+
+/// The control: what is learnt must not depend on congestion.
+#[test]
+fn a_sample_that_follows_congestion_binds_wrongly() {
+    use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
+    let config = Config { cases: 4_096, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let result = runner.run(&sampled(), |(mask, plans, steps)| {
+        run_at(Port::taught(Taught::ByCongestion(mask)), plans, steps, nobody_is_misled).map(drop)
+    });
+    assert!(matches!(result, Err(TestError::Fail(..))), "{result:?}");
 }
 
 proptest! {

@@ -26,8 +26,8 @@ fn see(flows: &mut Flows, way: Way, bytes: &[u8]) -> Seen {
     let descriptor = Descriptor::parse(bytes, Bytes(bytes.len() as u64)).unwrap();
     let (now, port, length) = (Nanos::ZERO, PortId(3), WireBytes(94));
     let frame = Crossing { now, port, length, limited: false, descriptor: &descriptor };
-    let seen = flows.see_next(way, frame, bytes);
-    seen.unwrap_or_else(|| flows.see(way, frame, bytes))
+    let seen = flows.see_next::<false>(way, frame, bytes, true);
+    seen.unwrap_or_else(|| flows.see(way, frame, bytes, true))
 }
 
 #[test]
@@ -74,6 +74,7 @@ fn flows_stay_unless_their_table_is_another_one() {
         (FlowSettings { rate: BitRate::gigabits(1), ..table(4, seconds(10)) }, KEY, false),
         (table(5, seconds(10)), KEY, true),
         (table(4, seconds(9)), KEY, true),
+        (FlowSettings { learn: 16, ..table(4, seconds(10)) }, KEY, true),
         (table(4, seconds(10)), KEY + 1, true),
     ] {
         let mut flows = Flows::new(settings(4), KEY);

@@ -6,6 +6,7 @@ mod cases;
 mod doubt;
 mod frames;
 mod hostile;
+mod sampled;
 
 use super::packet::{Address, FlowKey, Hosts};
 use super::*;
@@ -30,7 +31,7 @@ const fn hosts(source: u64, destination: u64) -> Hosts {
 
 /// A link so short that responses are there at once.
 const fn settings(capacity: u32) -> FlowSettings {
-    FlowSettings { capacity, ageing: Interval::from_secs(10), round_trip: Interval(0), rate: RATE }
+    FlowSettings { capacity, ageing: Interval::from_secs(10), round_trip: Interval(0), rate: RATE, learn: 1 }
 }
 
 impl Flows {
@@ -64,13 +65,31 @@ impl Flows {
     }
 }
 
+/// From what a [`Port`] lets the resolver learn.
+#[derive(Clone, Copy, Debug)]
+enum Taught {
+    /// What its sample says.
+    AsSampled,
+    /// PSNs that are set in this mask of 64, and RDMA READ requests: any predicate that is the same both ways.
+    By(u64),
+    /// As [`Taught::By`], and all packets of a port that is awake. Wrong.
+    ByCongestion(u64),
+}
+
 /// A long-haul port: what goes by, a microsecond apart.
 struct Port {
     flows: Flows,
+    taught: Taught,
+    /// Whether a scheme looks up all packets.
+    awake: bool,
+    /// Whether data of a sender was taken for that of another.
+    misled: bool,
     now: Nanos,
     /// From where packets come, other than what their hosts say.
     station: u8,
     ingress: PortId,
+    /// The length of packets.
+    length: WireBytes,
 }
 
 impl Port {
@@ -80,7 +99,22 @@ impl Port {
 
     fn with(settings: FlowSettings) -> Self {
         let flows = Flows::new(settings, KEY);
-        Self { flows, now: Nanos::ZERO, station: 1, ingress: PortId(0) }
+        let (taught, awake, misled) = (Taught::AsSampled, false, false);
+        Self {
+            flows,
+            taught,
+            awake,
+            misled,
+            now: Nanos::ZERO,
+            station: 1,
+            ingress: PortId(0),
+            length: WireBytes(0),
+        }
+    }
+
+    /// A port with a sample, from which the resolver learns as `taught`.
+    fn taught(taught: Taught) -> Self {
+        Self { taught, ..Self::with(FlowSettings { learn: 16, ..settings(1_000) }) }
     }
 
     /// The same port, for packets of another origin.
@@ -91,9 +125,31 @@ impl Port {
 
     fn show(&mut self, packet: &Packet) -> Option<Slot> {
         self.now += Interval::from_micros(1);
-        match self.flows.observe(self.now, packet, WireBytes(0)) {
+        self.flows.watch(self.now, self.awake);
+        let sighting = match self.attention(packet.key.hosts, packet.bth.opcode(), packet.bth.psn()) {
+            Attention::Learn => self.flows.observe(self.now, packet, self.length),
+            Attention::Look => self.flows.look_on(self.now, packet, self.length),
+            Attention::Pass => return None,
+        };
+        match sighting {
             Sighting::Of(slot) => Some(slot),
             Sighting::Stranger | Sighting::Notification(_) | Sighting::DirectInt | Sighting::NoFlow => None,
+        }
+    }
+
+    /// How a packet is taken.
+    fn attention(&self, hosts: Hosts, opcode: Opcode, psn: Psn) -> Attention {
+        let watched = self.flows.is_watched(self.now);
+        let (mask, congested) = match self.taught {
+            Taught::AsSampled => return self.flows.decide(watched, hosts.difference(), opcode, psn),
+            Taught::By(mask) => (mask, false),
+            Taught::ByCongestion(mask) => (mask, self.awake),
+        };
+        let always = opcode.is_read_request() || Role::of(opcode).kind == Kind::Other;
+        match always || congested || mask >> (psn.number() % u64::BITS) & 1 == 1 {
+            true => Attention::Learn,
+            false if watched => Attention::Look,
+            false => Attention::Pass,
         }
     }
 

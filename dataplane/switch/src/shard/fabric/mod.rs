@@ -15,6 +15,7 @@ mod senders;
 mod services;
 mod short_cuts;
 mod steering;
+mod viewer;
 mod watchdog;
 
 pub use outbox::Handoff;

@@ -10,13 +10,12 @@ use super::Fabric;
 use super::arrival::{Arrival, Decided, Entrance, Next};
 use super::run::{Run, Way};
 use super::services::is_rate_feedback;
-use crate::congestion::senders::{Refusal, Senders};
+use super::viewer::{Inward, Nobody, Outward, QuietInward, QuietOutward, Viewer};
+use crate::congestion::senders::Refusal;
 use crate::descriptor::Descriptor;
-use crate::flows::Crossing;
 use crate::forwarding::Verdict;
 use crate::frame::{Frame, Links};
 use crate::ledger::{Load, Volume};
-use crate::queue::{Added, Store};
 use units::{Bytes, Cells, Nanos, PortId, Priority, QueueId};
 
 /// The end of a run.
@@ -86,19 +85,28 @@ impl<F: Frame> Fabric<F> {
         let seen_at = if run.shown { run.egress } else { port };
         let mut lent = if keeps_flows { self.senders[seen_at.index()].take() } else { None };
         let end = match lent.as_deref_mut() {
-            None => self.follow_seen::<false>(entrance, run, frames, forward, |_, _, _| Ok(()), |_, _| ()),
+            None => self.follow_seen(entrance, run, frames, forward, Nobody),
             Some(senders) if run.shown => {
                 let limited = self.ingress[seen_at.index()].lossless().contains(run.priority);
-                let show =
-                    |store: &mut Store<F>, added| show_added(store, added, now, (port, limited), senders);
-                self.follow_seen::<true>(entrance, run, frames, forward, |_, _, _| Ok(()), show)
+                let sample = senders.quiet_sample_at(now);
+                let outward = Outward { now, from: (port, limited), senders };
+                match sample {
+                    None => self.follow_seen(entrance, run, frames, forward, outward),
+                    Some(sample) => {
+                        let outward = QuietOutward::new(outward, sample);
+                        self.follow_seen(entrance, run, frames, forward, outward)
+                    }
+                }
             }
             Some(senders) => {
-                let receive = move |descriptor: &Descriptor, headers: &[u8], length| {
-                    let crossing = Crossing::new(now, port, length, false, descriptor);
-                    senders.receive(crossing, headers).map(|_| ())
-                };
-                self.follow_seen::<true>(entrance, run, frames, forward, receive, |_, _| ())
+                let sample = senders.quiet_sample(now);
+                let inward = Inward { now, port, senders };
+                match sample {
+                    None => self.follow_seen(entrance, run, frames, forward, inward),
+                    Some(sample) => {
+                        self.follow_seen(entrance, run, frames, forward, QuietInward { inward, sample })
+                    }
+                }
             }
         };
         if lent.is_some() {
@@ -114,17 +122,15 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// As [`Fabric::follow`]. Calls `receive` for each frame, which may end it, and `sent` once for the frames that were
-    /// queued; it does not change their way.
+    /// As [`Fabric::follow`], with the `viewer` of the frames, who does not change their way.
     #[inline(never)]
-    fn follow_seen<const KEEPS_FLOWS: bool>(
+    fn follow_seen<V: Viewer<F>>(
         &mut self,
         entrance: &Entrance<'_>,
         mut run: Run,
         frames: &mut impl Iterator<Item = F>,
         forward: &mut impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
-        mut receive: impl FnMut(&Descriptor, &[u8], Bytes) -> Result<(), Refusal>,
-        sent: impl FnOnce(&mut Store<F>, Added),
+        mut viewer: V,
     ) -> End<F> {
         let Entrance { now, port, settings, .. } = *entrance;
         let Run { egress, queue, priority, room, charge, .. } = run;
@@ -138,14 +144,14 @@ impl<F: Frame> Fabric<F> {
                 !it.is_control(headers)
                     && length <= longest
                     && settings.classification.priority(it.dscp(), it.pcp) == priority
-                    && !(KEEPS_FLOWS && is_rate_feedback(*it, headers))
+                    && !(V::KEEPS_FLOWS && is_rate_feedback(*it, headers))
             });
             let Some(descriptor) = descriptor else {
                 end = End::Before(Next::Unread(frame));
                 return None;
             };
             hidden.see(&descriptor);
-            if let Err(refusal) = receive(&descriptor, headers, length) {
+            if let Err(refusal) = viewer.receive(&descriptor, headers, length) {
                 end = End::Refused(refusal, length);
                 return None;
             }
@@ -157,27 +163,12 @@ impl<F: Frame> Fabric<F> {
                 return None;
             }
             (cells, bytes) = (cells_with, bytes + length);
+            viewer.queue(&descriptor, frame.headers(), length);
             Some(arrival.queued(egress, frame, charge))
         });
-        sent(&mut self.store, added);
+        viewer.sent(&mut self.store, added);
         run.load = Load { cells, volume: Volume { frames: before + added.items() as u64, bytes } };
         self.charge(port, run);
         end
     }
-}
-
-/// Shows `senders` the frames that go out to a long link. They came in through a port, and a rate may apply to them. A loop
-/// of its own keeps in registers what the schemes need.
-#[inline(never)]
-fn show_added<F: Frame>(
-    store: &mut Store<F>,
-    added: Added,
-    now: Nanos,
-    (port, limited): (PortId, bool),
-    senders: &mut Senders,
-) {
-    store.for_each_added(added, |queued| {
-        let length = queued.length();
-        senders.send_unparsed(now, (port, limited), queued.frame.headers_mut(), length);
-    });
 }

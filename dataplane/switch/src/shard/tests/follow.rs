@@ -191,7 +191,7 @@ impl Packet {
 }
 
 /// A port in the data center, and one of a long link with LSCC, whose senders get direct INT if it `tells_directly`.
-fn long_haul(tells_directly: bool) -> Arc<Program> {
+fn long_haul(tells_directly: bool, learn: u32) -> Arc<Program> {
     let port = |number: u8| {
         let mac = MacAddress([2, 0, 0, 0, 0, 0x40 + number]);
         let mut port = PortSettings::lossy(format!("port{number}"), mac, BitRate::gigabits(10));
@@ -218,6 +218,7 @@ fn long_haul(tells_directly: bool) -> Arc<Program> {
         direct_int: tells_directly.then_some(Interval::from_micros(10)),
         cnp_interval: Interval::from_micros(10),
         flows: FLOWS,
+        learn,
         ..lscc.limiting
     };
     ports[1].notifiers.lscc = Some(lscc);
@@ -246,9 +247,10 @@ proptest! {
     #[test]
     fn a_burst_leaves_what_its_frames_leave_that_come_one_by_one(
         tells_directly: bool,
+        learn in prop_oneof![Just(1_u32), Just(2), Just(16)],
         events in proptest::collection::vec((burst(), any::<bool>(), 0_u64..4_000, any::<bool>()), 1..24),
     ) {
-        let program = long_haul(tells_directly);
+        let program = long_haul(tells_directly, learn);
         let (mut whole, mut apart) = (Shard::single(program.clone()), Shard::single(program));
         let (mut now, mut numbers) = (Nanos(1 << 20), Numbers::default());
         for (packets, from_far, wait, leaves) in events {
@@ -275,7 +277,7 @@ proptest! {
 #[test]
 fn a_burst_goes_on_with_flows_that_are_known() {
     let (mut shard, mut now, mut numbers) =
-        (Shard::single(long_haul(false)), Nanos(1 << 20), Numbers::default());
+        (Shard::single(long_haul(false, 1)), Nanos(1 << 20), Numbers::default());
     let usual = |qp| Packet {
         host: 0,
         qp,

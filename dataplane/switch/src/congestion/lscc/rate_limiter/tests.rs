@@ -179,6 +179,79 @@ fn an_interval_ends_with_a_cnp_to_a_young_flow_if_the_pseudo_queue_is_above_its_
     }
 }
 
+/// A reference so long that the limiter sleeps below half of it.
+const LONG_REFERENCE: u64 = 200_000;
+
+/// A limiter that learns from a sample, with the long reference.
+fn sampling() -> Lscc {
+    let mut settings = lscc();
+    (settings.limiting.learn, settings.limiting.reference) = (16, WireBytes(LONG_REFERENCE));
+    settings
+}
+
+#[test]
+fn nothing_is_listed_while_the_pseudo_queue_is_more_than_an_interval_of_the_link_below_its_reference() {
+    for (length, awake) in [(LONG_REFERENCE / 2, false), (LONG_REFERENCE / 2 + 1, true)] {
+        let mut scene = Scene::with(sampling());
+        let flow = Sighting::Of(scene.known(1, WireBytes(0)));
+        scene.send(flow, length, Ecn::Ect0);
+        assert!(!scene.flows.is_watched(scene.now), "the state of a burst is that at its start");
+        // Not yet a byte has drained.
+        scene.now += Interval(1);
+        scene.send(flow, 0, Ecn::Ect0);
+        assert_eq!(scene.flows.is_watched(scene.now), awake);
+        assert_eq!(scene.limiter.deadline() != Nanos::NEVER, awake);
+    }
+}
+
+#[test]
+fn with_everything_to_learn_from_flows_are_listed_whenever_a_rate_is_in_force() {
+    let mut scene =
+        Scene::with(Lscc { limiting: RateLimiting { learn: 1, ..sampling().limiting }, ..lscc() });
+    let flow = Sighting::Of(scene.known(1, WireBytes(0)));
+    scene.send(flow, 1, Ecn::Ect0);
+    assert_ne!(scene.limiter.deadline(), Nanos::NEVER);
+}
+
+#[test]
+fn an_interval_that_ends_above_the_reference_has_listed_all_that_sent_in_it() {
+    let mut scene = Scene::with(sampling());
+    let flows: Vec<_> = (1..=3).map(|qp| Sighting::Of(scene.known(qp, WireBytes(0)))).collect();
+    for flow in &flows {
+        // It fills twice as quickly as it could on one link.
+        for _ in 0..10 {
+            scene.send(*flow, 10_000, Ecn::Ect0);
+            scene.now += Interval(2_500);
+        }
+    }
+    // The first one sent before the port awoke, and the interval had not begun.
+    assert_eq!(scene.notify(Offer::Taken), 2);
+    assert_eq!(scene.counters().congested_intervals, 1);
+}
+
+#[test]
+fn a_mark_flags_a_flow_of_a_sleeping_port_and_stays() {
+    let mut scene = Scene::with(sampling());
+    let slot = scene.known(1, LONG_FLOW);
+    assert_eq!(scene.send(Sighting::Of(slot), LONG_REFERENCE + DRAINED + 1, Ecn::Ce), Ecn::Ce);
+    scene.now += Interval(1);
+    assert_eq!(scene.send(Sighting::Of(slot), 1, Ecn::Ect0), Ecn::Ect0);
+    assert_eq!(scene.notify(Offer::Taken), 1, "it is old and flagged");
+}
+
+#[test]
+fn the_flow_of_a_marked_packet_is_looked_up_while_a_rate_is_in_force() {
+    let looks = |mut scene: Scene, ecn| {
+        let headers = headers(ecn);
+        let descriptor = &Descriptor::parse(&headers, Bytes(64)).unwrap();
+        let frame = Crossing { now: scene.now, port: PORT, length: WireBytes(84), limited: true, descriptor };
+        scene.limiter.looks(frame, &mut scene.flows)
+    };
+    assert!(looks(Scene::with(sampling()), Ecn::Ce));
+    assert!(!looks(Scene::with(sampling()), Ecn::Ect0));
+    assert!(!looks(Scene::silent(sampling()), Ecn::Ce));
+}
+
 #[test]
 fn nothing_is_notified_before_the_interval_ends() {
     let mut scene = Scene::new();
