@@ -61,17 +61,25 @@ impl Lanes {
     /// Where the settings do not hold.
     pub fn new(settings: Settings, count: usize, seed: u64, step: Interval, away: Interval) -> Self {
         let board = Arc::new(Board::new(count, settings.ports.len()));
-        Self::with_boards(settings, &vec![board; count], seed, (step, away))
+        Self::with_boards(settings, &vec![board; count], seed, (step, away), |number| number)
     }
 
-    /// The control: as many lanes, none of which sees any other.
+    /// The control of what lanes see: as many lanes, none of which sees any other. Lane 0 alone sends PFC frames.
     ///
     /// # Panics
     /// Where the settings do not hold.
-    pub fn apart(settings: Settings, count: usize, seed: u64, step: Interval, away: Interval) -> Self {
-        let ports = settings.ports.len();
-        let boards: Vec<_> = (0..count).map(|_| Arc::new(Board::new(count, ports))).collect();
-        Self::with_boards(settings, &boards, seed, (step, away))
+    pub fn blind(settings: Settings, count: usize, seed: u64, step: Interval, away: Interval) -> Self {
+        let boards: Vec<_> = (0..count).map(|_| Arc::new(Board::new(count, settings.ports.len()))).collect();
+        Self::with_boards(settings, &boards, seed, (step, away), |number| number)
+    }
+
+    /// The control of the lead: the same, and each of them sends PFC frames for itself.
+    ///
+    /// # Panics
+    /// Where the settings do not hold.
+    pub fn all_leads(settings: Settings, count: usize, seed: u64, step: Interval, away: Interval) -> Self {
+        let boards: Vec<_> = (0..count).map(|_| Arc::new(Board::new(count, settings.ports.len()))).collect();
+        Self::with_boards(settings, &boards, seed, (step, away), |_| 0)
     }
 
     fn with_boards(
@@ -79,14 +87,13 @@ impl Lanes {
         boards: &[Arc<Board>],
         seed: u64,
         (step, away): (Interval, Interval),
+        number_of: impl Fn(usize) -> usize,
     ) -> Self {
         let (count, ports) = (boards.len(), settings.ports.len());
         let program = Program::new(settings).expect("the test's settings hold");
         let program = Arc::new(program.for_lanes(count).expect("lanes may run the test's settings"));
-        // Without a board of their own, all lanes but the first follow.
-        let is_joint = boards.iter().all(|board| Arc::ptr_eq(board, &boards[0]));
-        let lane = |(number, board): (usize, &Arc<Board>)| {
-            Shard::lane(if is_joint { number } else { 0 }, program.clone(), board.clone())
+        let lane = |(lane, board): (usize, &Arc<Board>)| {
+            Shard::lane(number_of(lane), program.clone(), board.clone())
         };
         Self {
             lanes: boards.iter().enumerate().map(lane).collect(),

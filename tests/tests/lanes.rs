@@ -10,8 +10,8 @@ use conformance::{A, B, Flow, Lanes, P1, P3, Peer, TestFrame, cost};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use switch::lanes::{extra_headroom, unseen};
-use switch::program::{Scheduling, Settings};
+use switch::lanes::{beyond_pools, extra_headroom, unseen};
+use switch::program::{LossyQueue, Scheduling, Settings, Threshold};
 use switch::{ForwardingSettings, Program, Volume};
 use units::{
     BitRate, Bytes, Cells, Distance, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes,
@@ -78,15 +78,22 @@ struct Outcome {
 }
 
 /// Runs `lanes` with a neighbour at port A that always has another frame and obeys pauses, until `until`.
-fn run_with_neighbour(lanes: &mut Lanes, hosts: u16, until: Nanos) -> Outcome {
+fn run_with_neighbour(lanes: &mut Lanes, hosts: impl Iterator<Item = u16>, until: Nanos) -> Outcome {
     run_beside(lanes, hosts, until, |_| ())
 }
 
 /// The same, with what `beside` lets arrive in each step.
-fn run_beside(lanes: &mut Lanes, hosts: u16, until: Nanos, mut beside: impl FnMut(&mut Lanes)) -> Outcome {
+fn run_beside(
+    lanes: &mut Lanes,
+    hosts: impl Iterator<Item = u16>,
+    until: Nanos,
+    mut beside: impl FnMut(&mut Lanes),
+) -> Outcome {
     let frame = |host| flow(host).at(P3).headers(LENGTH as usize);
-    let peer = Peer::new(frame(0), P3, RATE, DELAY, until - Interval::from_micros(100));
-    let mut peer = (1..hosts).map(frame).fold(peer, Peer::in_turn_with);
+    let mut frames = hosts.map(frame);
+    let first = frames.next().unwrap();
+    let peer = Peer::new(first, P3, RATE, DELAY, until - Interval::from_micros(100));
+    let mut peer = frames.fold(peer, Peer::in_turn_with);
     let (count, mut told, mut most_held) = (lanes.lanes.len(), 0, Bytes::ZERO);
     while lanes.now < until {
         lanes.step();
@@ -127,7 +134,7 @@ proptest! {
     ) {
         for count in [1, 2, 4] {
             let mut lanes = Lanes::new(settings(count as u64, slower), count, seed, STEP, AWAY);
-            let Outcome { sent, most_held } = run_with_neighbour(&mut lanes, hosts, Nanos(1_500_000));
+            let Outcome { sent, most_held } = run_with_neighbour(&mut lanes, 0..hosts, Nanos(1_500_000));
             prop_assert!(most_held > Bytes(XOFF) && most_held <= memory(count as u64), "{} lanes", count);
             prop_assert_eq!(lanes.dropped(), BTreeMap::new());
             lanes.assert_conserved();
@@ -168,13 +175,90 @@ proptest! {
 }
 
 #[test]
-fn lanes_that_do_not_see_each_other_take_more_than_the_memory_for_the_group() {
-    let most = |mut lanes: Lanes| run_with_neighbour(&mut lanes, 16, Nanos(1_500_000)).most_held;
+fn a_lane_whose_level_the_lead_does_not_see_loses_frames() {
+    let lost = |mut lanes: Lanes| {
+        // All hosts on the follower.
+        run_with_neighbour(&mut lanes, (0..16).map(|host| 2 * host + 1), Nanos(1_500_000));
+        lanes.dropped().values().map(|volume| volume.frames).sum::<u64>()
+    };
+    assert_eq!(lost(Lanes::new(settings(2, 10), 2, 7, STEP, AWAY)), 0);
+    assert!(lost(Lanes::blind(settings(2, 10), 2, 7, STEP, AWAY)) > 0);
+}
+
+#[test]
+fn lanes_that_send_pauses_for_themselves_take_more_than_the_memory_for_the_group() {
+    let most = |mut lanes: Lanes| run_with_neighbour(&mut lanes, 0..16, Nanos(1_500_000)).most_held;
     let allowed = memory(4);
     let joint = most(Lanes::new(settings(4, 10), 4, 7, STEP, AWAY));
     assert!(joint <= allowed, "{joint} of {allowed}");
-    let apart = most(Lanes::apart(settings(4, 10), 4, 7, STEP, AWAY));
-    assert!(apart > allowed, "{apart} of {allowed}: the bound holds by what lanes see of each other");
+    let apart = most(Lanes::all_leads(settings(4, 10), 4, 7, STEP, AWAY));
+    assert!(apart > allowed, "{apart} of {allowed}: an XON of one lane ends the XOFF of another");
+}
+
+#[test]
+fn one_that_ignores_pauses_takes_its_own_headroom_and_no_more_on_any_number_of_lanes() {
+    for count in [1, 2, 4] {
+        let settings = settings(count as u64, 20);
+        // Both parts are judged by what others have shown, and the headroom with as much leave for those who obey.
+        let leave = 3 * beyond_pools(count as u64, Bytes(LENGTH)).0;
+        let allowed = memory(count as u64) + Bytes(leave);
+        let mut lanes = Lanes::new(settings, count, 17, STEP, AWAY);
+        let (mut most, mut label) = (0, 0_u64);
+        while lanes.now < Nanos(1_000_000) {
+            lanes.step();
+            if lanes.now.0.is_multiple_of(100) {
+                label += 1;
+                let frame = flow(label as u16 % 64).at(P3).headers(LENGTH as usize);
+                lanes.arrive(home(&frame, count), A, frame);
+            }
+            let held = lanes.lanes.iter().map(|lane| lane.group(lanes.now, A, P3).occupancy.0);
+            most = most.max(held.sum());
+        }
+        assert!(!lanes.dropped().is_empty(), "it goes on and on");
+        assert!(most <= allowed.0, "{most} of {allowed} with {count} lanes");
+    }
+}
+
+#[test]
+fn reserved_bytes_neither_bring_xoff_late_nor_let_it_alternate_with_xon() {
+    for reserved in [1_500, 100_000] {
+        let mut settings = settings(2, 10);
+        let group = settings.ports[A.index()].groups[P3.index()].lossless_mut().unwrap();
+        (group.reserved, group.xon) = (Bytes(reserved), Bytes(XOFF - 2 * cost(LENGTH)));
+        let mut lanes = Lanes::new(settings, 2, 19, STEP, AWAY);
+        // All hosts on the follower.
+        let frame = |host| flow(2 * host + 1).at(P3).headers(LENGTH as usize);
+        let (mut told, mut paused) = (0, Vec::new());
+        for label in 0..500_u64 {
+            lanes.arrive(1, A, frame(label as u16 % 8));
+            lanes.step();
+        }
+        lanes.run_until(lanes.now + Interval::from_micros(20));
+        while let Some(sent) = lanes.sent[A.index()].get(told) {
+            told += 1;
+            paused.extend(sent.pfc().and_then(|times| times[P3.index()]));
+        }
+        assert_eq!(paused.len(), 1, "one XOFF, and it stays while the port is slow: {paused:?}");
+        assert!(lanes.dropped().is_empty());
+    }
+}
+
+#[test]
+fn an_idle_lane_knows_when_others_have_drained() {
+    let mut settings = settings(2, 10);
+    for queue in &mut settings.ports[B.index()].queues {
+        queue.lossy = LossyQueue { reserved: Bytes(1_518), threshold: Threshold::Static(Bytes(100_000)) };
+    }
+    let mut lanes = Lanes::new(settings, 2, 23, STEP, AWAY);
+    for _ in 0..200 {
+        lanes.arrive(0, A, flow(0).at(P1).headers(LENGTH as usize));
+    }
+    lanes.arrive(1, A, flow(1).at(P1).headers(LENGTH as usize));
+    lanes.run_until(Nanos(500_000));
+    let before = lanes.dropped();
+    lanes.arrive(1, A, flow(1).at(P1).headers(LENGTH as usize));
+    lanes.run_until(Nanos(600_000));
+    assert_eq!(lanes.dropped(), before);
 }
 
 /// What two lanes of a blocked switch hold above XOFF when the lead learns of it, at its worst: the follower holds a grain of
@@ -290,7 +374,7 @@ fn a_flood_of_best_effort_costs_lossless_frames_nothing() {
         let end = Nanos(1_500_000);
         let flood = |host| flow(host).at(P1).headers(LENGTH as usize);
         let mut hosts = 0..;
-        let outcome = run_beside(&mut lanes, 8, end, |lanes| {
+        let outcome = run_beside(&mut lanes, 0..8, end, |lanes| {
             // As much again as the link of port A carries.
             if lanes.now.0.is_multiple_of(100) {
                 let host = hosts.next().unwrap() % 64;
@@ -310,7 +394,7 @@ fn a_flood_of_best_effort_costs_lossless_frames_nothing() {
 fn a_storm_of_pauses_on_all_lanes_loses_nothing() {
     let mut lanes = Lanes::new(settings(4, 2), 4, 11, STEP, AWAY);
     let mut count = 0_u32;
-    run_beside(&mut lanes, 8, Nanos(1_500_000), |lanes| {
+    run_beside(&mut lanes, 0..8, Nanos(1_500_000), |lanes| {
         count += 1;
         let time = if count.is_multiple_of(3) { PauseQuanta(1_000) } else { PauseQuanta::ZERO };
         let lane = lanes.any_lane();
@@ -331,7 +415,7 @@ fn lost_at_half_speed(hosts: u16, heeds_rings: bool) -> (u64, u64) {
     settings.ports[B.index()].tx_window = Interval::from_micros(20);
     let mut lanes = Lanes::new(settings, 2, 13, SLOW, LONG_AWAY).with_rings(4_096);
     (lanes.slow, lanes.heeds_rings) = (Some(1), heeds_rings);
-    run_with_neighbour(&mut lanes, hosts, Nanos(20_000_000));
+    run_with_neighbour(&mut lanes, 0..hosts, Nanos(20_000_000));
     (lanes.overflowed, lanes.dropped().into_values().map(|it| it.frames).sum())
 }
 
@@ -354,7 +438,7 @@ fn a_reload_of_one_lane_after_the_other_loses_nothing_whichever_way_the_threshol
         let new = Arc::new(Program::new(settings).unwrap().for_lanes(3).unwrap());
         // The followers first, each at some instant, and the lead last.
         let mut left = vec![(0, 900_000), (2, 700_000), (1, 500_000)];
-        run_beside(&mut lanes, 12, Nanos(1_500_000), |lanes| {
+        run_beside(&mut lanes, 0..12, Nanos(1_500_000), |lanes| {
             if let Some((lane, _)) = left.pop_if(|(_, at)| lanes.now.0 >= *at) {
                 lanes.lanes[lane].install(lanes.now, new.clone()).unwrap();
             }

@@ -8,8 +8,8 @@ use units::{BitRate, Interval};
 use super::built::Built;
 use super::request::{PlanError, Request};
 use super::text::{Form, read};
-use crate::problem::ProblemKind;
 use crate::core_load::{CoreLoad, FRAMES_PER_SECOND, carried, lanes_for, packet_of};
+use crate::problem::ProblemKind;
 use switch::receive_ring::BURST;
 
 /// A reason why a plan does not hold.
@@ -71,7 +71,8 @@ fn with_lanes(built: &Built, cores: &[CoreLoad]) -> String {
         ProblemKind::Lanes { refusal, .. } => Some(refusal),
         _ => None,
     });
-    refused.map_or_else(String::new, |refusal| format!("; --lanes {lanes} would carry this one, but {refusal}"))
+    refused
+        .map_or_else(String::new, |refusal| format!("; --lanes {lanes} would carry this one, but {refusal}"))
 }
 
 /// More memory than there is, where that is stated.

@@ -30,6 +30,8 @@ pub(crate) struct Others {
     pub shared: u64,
     /// Bytes of the headroom.
     pub headroom: u64,
+    /// Bytes by which the headroom may have fallen meanwhile.
+    pub stale: u64,
 }
 
 /// The account of one priority group.
@@ -284,7 +286,9 @@ impl Group {
     }
 
     fn headroom_refusal(&self, settings: &LosslessGroup, bytes: u64, pools: &Pools) -> Option<DropReason> {
-        if self.headroom + bytes > settings.headroom.0 {
+        // Or one that does not obey would take this much on each lane, from a pool that others need.
+        let others = self.others.headroom.saturating_sub(self.others.stale);
+        if self.headroom + others + bytes > settings.headroom.0 {
             Some(DropReason::HeadroomExceeded)
         } else if bytes > pools.headroom.free() {
             Some(DropReason::HeadroomPoolFull)

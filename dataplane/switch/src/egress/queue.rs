@@ -111,6 +111,12 @@ impl Queue {
         self.bytes + self.others
     }
 
+    /// Sets the bytes that wait in it on all lanes.
+    #[inline]
+    pub fn set_joint_bytes(&mut self, bytes: u64) {
+        self.bytes = bytes - self.others;
+    }
+
     /// Restarts the cleared watermark at the present length.
     pub fn clear_watermark(&mut self) {
         self.watermark.clear(self.bytes);

@@ -342,7 +342,11 @@ impl IngressPort {
                 (_, true) => None,
                 // Another lane's ring is its own matter.
                 (false, false) if is_for_ring => None,
-                (_, false) => self.pauses.cause(priority),
+                // It was paused for a ring first, and has reached its threshold since.
+                (_, false) => match self.pauses.cause(priority) {
+                    Some(PauseCause::ReceiveRing) => Some(PauseCause::Threshold),
+                    cause => cause,
+                },
             };
         }
         wants

@@ -95,6 +95,11 @@ pub(crate) struct Heard {
 const HEARD_UNIT: u32 = 4;
 
 impl Heard {
+    /// `at` in whole units.
+    pub(super) fn stamp(at: Nanos) -> Nanos {
+        Nanos(at.0 >> HEARD_UNIT << HEARD_UNIT)
+    }
+
     fn word(self) -> u64 {
         let at = (self.at.0 >> HEARD_UNIT) as u32;
         // Rounded up: a pause may last longer, and never shorter.

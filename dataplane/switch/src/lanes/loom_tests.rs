@@ -29,7 +29,7 @@ fn show_and_look(mut lane: Lane, with_fence: bool) -> bool {
     if with_fence {
         lane.end_turn(PoolUse::default());
     }
-    lane.level_of_others(PORT, P3).shared > 0
+    lane.level_of_others(PORT, P3, Bytes(1_082)).shared > 0
 }
 
 fn two_that_show_and_look(with_fence: bool) {

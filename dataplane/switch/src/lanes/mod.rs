@@ -106,11 +106,13 @@ impl Lane {
 
     /// What the others hold of a group.
     #[inline]
-    pub fn level_of_others(&self, port: PortId, priority: Priority) -> Others {
+    pub fn level_of_others(&self, port: PortId, priority: Priority, longest: Bytes) -> Others {
         let levels = self.others().map(|lane| self.board.level(lane, port, priority));
-        levels.fold(Others::default(), |sum, level| Others {
+        let stale = beyond_pools(self.board.lanes() as u64, longest).0;
+        levels.fold(Others { stale, ..Others::default() }, |sum, level| Others {
             shared: sum.shared + level.shared.bytes().0,
             headroom: sum.headroom + level.headroom.bytes().0,
+            stale,
         })
     }
 
@@ -146,7 +148,8 @@ impl Lane {
     /// Tells the others of a pause that it has received at `now`.
     pub fn tell_pause(&mut self, now: Nanos, port: PortId, priority: Priority, lasts: Interval) {
         let state = &mut self.ports[port.index()];
-        state.newest[priority.index()] = now;
+        // In the units in which others tell theirs.
+        state.newest[priority.index()] = Heard::stamp(now);
         self.board.tell_heard(self.number, port, priority, Heard { at: now, lasts });
     }
 
@@ -167,17 +170,18 @@ impl Lane {
         }
     }
 
-    /// Claims time of the link of `port`, which has `rate` and sends frames of up to `longest` bytes on the wire: up to `most`
-    /// bytes within `window`, or within a quarter of it where other lanes come first.
+    /// Claims time of the link of `port`: up to `most` bytes within its window, or within a quarter of that where other lanes
+    /// come first.
     ///
     /// # Errors
-    /// The time after which the link opens, if it is busy beyond the window.
-    pub fn claim(&mut self, now: Nanos, port: PortId, link: &Link, most: u64) -> Result<Claim, Interval> {
-        let window = if self.ports[port.index()].turn.yields { link.window.0 / 4 } else { link.window.0 };
-        let bytes = link.rate.bytes_in(Interval(window));
+    /// [`Busy`] if the link is ahead by more than that.
+    pub fn claim(&mut self, now: Nanos, port: PortId, link: &Link, most: u64) -> Result<Claim, Busy> {
+        let window =
+            if self.ports[port.index()].turn.yields { Interval(link.window.0 / 4) } else { link.window };
         let instant = bytes_at(now, link.rate);
-        let claim = self.board.horizon(port).claim(instant, bytes, link.longest.0, most);
-        claim.map_err(|lead| link.rate.serialization().time_of(WireBytes(lead - bytes)))
+        let claim = self.board.horizon(port).claim(instant, link.rate.bytes_in(window), link.longest.0, most);
+        let time = |lead| link.rate.serialization().time_of(WireBytes(lead));
+        claim.map_err(|lead| Busy { lead: time(lead), window })
     }
 
     /// The time after which the link of `port` is free.
@@ -192,19 +196,22 @@ impl Lane {
         state.claimed = state.claimed.wrapping_add(used);
     }
 
-    /// Looks at what waits for `port` on other lanes, and decides whether this one comes first. Returns what waits there, by
-    /// priority.
-    pub fn look_at_waiting(&mut self, port: PortId, queues: &Queues<'_>) -> [Bytes; Priority::COUNT] {
-        let mut theirs = [0; Priority::COUNT];
-        let mut claimed = 0_u64;
+    /// The bytes that wait for `port` on other lanes, by priority.
+    pub fn waiting_of_others(&self, port: PortId) -> [Bytes; Priority::COUNT] {
+        let mut sums = [0; Priority::COUNT];
         for lane in self.others() {
-            let waiting = self.board.waiting(lane, port);
-            claimed = claimed.wrapping_add(waiting.claimed);
-            theirs.iter_mut().zip(waiting.cells).for_each(|(sum, cells)| *sum += u64::from(cells));
+            let cells = self.board.waiting(lane, port).cells;
+            sums.iter_mut().zip(cells).for_each(|(sum, cells)| *sum += u64::from(cells));
         }
+        sums.map(|cells| Cells(cells).bytes())
+    }
+
+    /// Decides whether this lane comes first at `port`, where `theirs` wait on other lanes.
+    pub fn judge(&mut self, port: PortId, queues: &Queues<'_>, theirs: &[Bytes; Priority::COUNT]) {
+        let claimed = self.others().map(|lane| self.board.waiting(lane, port).claimed);
+        let claimed = claimed.fold(0, u64::wrapping_add);
         let state = &mut self.ports[port.index()];
-        state.turn.judge(queues, &theirs, (state.claimed, claimed));
-        theirs.map(|cells| Cells(cells).bytes())
+        state.turn.judge(queues, &theirs.map(|bytes| Cells::within(bytes.0).0), (state.claimed, claimed));
     }
 
     /// Shows what it holds of `port`, as far as that has changed by more than the grain, or to or from nothing.
@@ -253,6 +260,15 @@ impl Lane {
 fn differ(shown: Cells, now: Cells) -> bool {
     let falls_to_nothing = (shown == Cells::ZERO) != (now == Cells::ZERO);
     falls_to_nothing || shown.0.abs_diff(now.0) >= GRAIN.0
+}
+
+/// A link that is busy for longer than a claim may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Busy {
+    /// The time after which it is free.
+    pub lead: Interval,
+    /// How far ahead of it this lane may hand frames over.
+    pub window: Interval,
 }
 
 /// What a claim has to know of a link.

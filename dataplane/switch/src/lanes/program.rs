@@ -83,23 +83,18 @@ fn unshared(port: &PortSettings) -> Option<Unshared> {
     found.into_iter().find_map(|(is_there, what)| is_there.then_some(what))
 }
 
-/// Gives each of `lanes` lanes its part of what is reserved.
+/// Gives each of `lanes` lanes its part of what is reserved. Thresholds count all that is reserved, and so do the levels that
+/// lanes show each other.
 fn divide(port: &mut PortSettings, lanes: u64) {
-    let part = |reserved: &mut Bytes, threshold: &mut Threshold| {
-        let own = Bytes(reserved.0 / lanes);
-        if let Threshold::Static(level) = threshold {
-            // What the others have reserved is not in the sum that is compared with it.
-            *level = Bytes(level.0.saturating_sub(reserved.0 - own.0));
-        }
-        *reserved = own;
-    };
     for group in port.groups.iter_mut().filter_map(GroupSettings::lossless_mut) {
-        part(&mut group.reserved, &mut group.xoff);
-        if let Threshold::Static(xoff) = group.xoff {
-            group.xon = group.xon.min(xoff);
+        group.reserved = Bytes(group.reserved.0 / lanes);
+        // A lane that has none of its own part taken sees XOFF so much earlier, and must not see XON at that level.
+        match group.xoff {
+            Threshold::Static(xoff) => group.xon = group.xon.min(xoff - group.reserved),
+            Threshold::Dynamic(_) => group.xon_offset = group.xon_offset.max(group.reserved),
         }
     }
     for queue in &mut port.queues {
-        part(&mut queue.lossy.reserved, &mut queue.lossy.threshold);
+        queue.lossy.reserved = Bytes(queue.lossy.reserved.0 / lanes);
     }
 }

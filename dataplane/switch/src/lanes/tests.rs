@@ -36,10 +36,11 @@ fn a_lane_sees_the_sum_of_the_others_and_not_itself() {
     show(&mut one, 5_000);
     show(&mut two, 200);
     show(&mut three, 30_000);
-    let seen = |lane: &Lane| (lane.level_of_others(PORT, P3).shared, lane.pools_of_others().shared.0);
+    let seen =
+        |lane: &Lane| (lane.level_of_others(PORT, P3, Bytes(1_082)).shared, lane.pools_of_others().shared.0);
     assert_eq!(seen(&one), (30_200 * 16, 30_200 * 16));
     assert_eq!(seen(&two), (35_000 * 16, 35_000 * 16));
-    assert_eq!(two.level_of_others(PORT, P3).headroom, 70_000 * 16);
+    assert_eq!(two.level_of_others(PORT, P3, Bytes(1_082)).headroom, 70_000 * 16);
 }
 
 #[test]
@@ -47,7 +48,7 @@ fn a_level_is_shown_when_it_is_off_by_the_grain_or_falls_to_nothing() {
     let [mut one, two] = lanes();
     let mut shown = |cells| {
         show(&mut one, cells);
-        two.level_of_others(PORT, P3).shared / Cells::SIZE
+        two.level_of_others(PORT, P3, Bytes(1_082)).shared / Cells::SIZE
     };
     assert_eq!(
         [1, 500, 1_025, 1_500, 2_100, 1_700, 0].map(&mut shown),

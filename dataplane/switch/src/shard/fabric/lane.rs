@@ -2,7 +2,7 @@
 
 use super::Fabric;
 use crate::frame::{Frame, Transmitter};
-use crate::lanes::{Board, Claim, Lane, Level, Link, Queues, Waiting};
+use crate::lanes::{Board, Busy, Claim, Lane, Level, Link, Queues, Waiting};
 use crate::program::{PortSettings, Program};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
@@ -26,7 +26,10 @@ impl<F: Frame> Fabric<F> {
     pub fn look(&mut self, now: Nanos) {
         if self.lane.is_some() {
             self.look_at_pools();
-            self.owned.iter().for_each(|port| self.look_at(now, port));
+            for port in self.owned.iter() {
+                self.look_at(now, port);
+                self.look_at_waiting(port);
+            }
             self.resume_where_low();
         }
     }
@@ -34,11 +37,11 @@ impl<F: Frame> Fabric<F> {
     /// Looks at what the other lanes show of `port`, before a burst or a call of egress.
     #[inline(never)]
     pub(super) fn look_at(&mut self, now: Nanos, port: PortId) {
-        let Self { lane, ingress, pools, paused, changed, .. } = self;
+        let Self { lane, ingress, egress, pools, paused, changed, .. } = self;
         let Some(lane) = lane else { return };
-        let ingress = &mut ingress[port.index()];
+        let (ingress, longest) = (&mut ingress[port.index()], egress[port.index()].longest.any);
         let kept = lane.kept(port);
-        ingress.note_others(pools, |priority| lane.level_of_others(port, priority), kept);
+        ingress.note_others(pools, |priority| lane.level_of_others(port, priority, longest), kept);
         if !ingress.pauses.paused().is_empty() {
             paused.insert(port);
             changed.insert(port);
@@ -51,6 +54,13 @@ impl<F: Frame> Fabric<F> {
                 self.changed.insert(port);
             }
         }
+    }
+
+    /// Looks at what waits for `port` on other lanes: lossy thresholds and marks go by all of it.
+    fn look_at_waiting(&mut self, port: PortId) -> [Bytes; Priority::COUNT] {
+        let theirs = self.lane.as_ref().map(|lane| lane.waiting_of_others(port)).unwrap_or_default();
+        self.egress[port.index()].note_waiting_of_others(&theirs);
+        theirs
     }
 
     #[inline]
@@ -92,7 +102,7 @@ impl<F: Frame> Fabric<F> {
     ) {
         self.look_at_pools();
         self.look_at(now, port);
-        let claimed = self.claim(now, port, program.port(port));
+        let claimed = self.claim(now, port, program.port(port), out.room() > 0);
         let mut counted = Counted { bytes: 0, out };
         self.egress_now(now, port, program, &mut counted);
         let used = counted.bytes;
@@ -101,21 +111,20 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Claims what waits for `port`. Returns the bytes; none if nothing may be sent but control frames, which claim nothing
-    /// beforehand: they wait for no lane.
-    fn claim(&mut self, now: Nanos, port: PortId, settings: &PortSettings) -> u64 {
+    /// Claims what waits for `port` in queues that are not paused, if the device `has_room`. Returns the bytes; none if nothing
+    /// may be sent but control frames, which claim nothing beforehand: they wait for no lane.
+    fn claim(&mut self, now: Nanos, port: PortId, settings: &PortSettings, has_room: bool) -> u64 {
+        let theirs = self.look_at_waiting(port);
         let Self { lane, egress, .. } = self;
         let (Some(lane), egress) = (lane, &mut egress[port.index()]) else { return 0 };
         let longest = WireBytes::of_frame(settings.max_frame);
         let link = Link { rate: settings.rate, window: settings.tx_window, longest };
-        egress.gate.pauses.paused(now);
-        let stopped = egress.gate.pauses.stopped();
-        let open: PrioritySet = Priority::all().filter(|it| !stopped.contains((*it).into())).collect();
+        let paused = egress.gate.pauses.paused(now);
+        let open: PrioritySet = Priority::all().filter(|it| !paused.contains((*it).into())).collect();
         let slack = longest.0 + settings.rate.bytes_in(settings.tx_window);
         let queues = Queues { settings: &settings.queues, open, own: own_cells(egress), slack };
-        let theirs = lane.look_at_waiting(port, &queues);
-        egress.note_waiting_of_others(&theirs);
-        let most = egress.backlog_on_the_wire().0;
+        lane.judge(port, &queues, &theirs);
+        let most = if has_room { egress.on_the_wire(open).0 } else { 0 };
         if most == 0 {
             egress.gate.take_claim(now, lane.free_in(now, port, settings.rate), settings.tx_window);
             return 0;
@@ -126,8 +135,8 @@ impl<F: Frame> Fabric<F> {
                 egress.gate.take_claim(now, time(lead), time(last));
                 bytes
             }
-            Err(opens) => {
-                egress.gate.take_claim(now, opens + settings.tx_window, settings.tx_window);
+            Err(Busy { lead, window }) => {
+                egress.gate.take_claim(now, lead, window);
                 0
             }
         }

@@ -146,12 +146,9 @@ impl<F: Frame> Fabric<F> {
     #[inline]
     fn pauses_due_at(&self, port: PortId) -> Nanos {
         let due = self.ingress[port.index()].pauses.deadline();
-        match &self.lane {
-            _ if due == Nanos::NEVER => due,
-            // Other lanes could claim the link again and again.
-            Some(_) => due,
-            None => due.max(self.egress[port.index()].gate.link_opens_at()),
-        }
+        // Other lanes could claim the link again and again.
+        let waits_for_link = due != Nanos::NEVER && self.lane.is_none();
+        if waits_for_link { due.max(self.egress[port.index()].gate.link_opens_at()) } else { due }
     }
 
     #[inline]
