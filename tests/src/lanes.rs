@@ -30,6 +30,8 @@ pub struct Lanes {
     pub overflowed: u64,
     /// A lane that is half as fast as the others.
     pub slow: Option<usize>,
+    /// A lane that is not there at all.
+    pub stalled: Option<usize>,
     turns: Vec<Turn>,
     rng: Pcg32,
     step: Interval,
@@ -104,6 +106,7 @@ impl Lanes {
             heeds_rings: true,
             overflowed: 0,
             slow: None,
+            stalled: None,
             turns: vec![Turn::default(); count],
             rng: Pcg32::seed_from_u64(seed),
             step,
@@ -139,10 +142,16 @@ impl Lanes {
     /// One step of one lane: of one that has been away for too long, or of any.
     pub fn step(&mut self) {
         self.now += self.step;
-        let late = self.turns.iter().position(|turn| self.now.since(turn.began) >= self.away);
+        let is_late = |(lane, turn): (usize, &Turn)| {
+            self.stalled != Some(lane) && self.now.since(turn.began) >= self.away
+        };
+        let late = self.turns.iter().enumerate().position(is_late);
         let mut lane = late.unwrap_or_else(|| self.any_lane());
         if late.is_none() && self.slow == Some(lane) {
             lane = self.any_lane();
+        }
+        if self.stalled == Some(lane) {
+            return;
         }
         self.step_of(lane);
     }

@@ -487,3 +487,16 @@ proptest! {
         prop_assert_eq!(left, expected);
     }
 }
+
+#[test]
+fn what_comes_while_the_lead_is_away_takes_room_of_the_shared_pool() {
+    let mut lanes = Lanes::new(settings(2, 4), 2, 29, STEP, AWAY);
+    let until = Nanos(1_500_000);
+    let outcome = run_beside(&mut lanes, (0..16).map(|host| 2 * host + 1), until, |lanes| {
+        let is_away = (10_000..200_000).contains(&lanes.now.0);
+        lanes.stalled = is_away.then_some(0);
+    });
+    assert!(outcome.most_held > memory(2), "headroom alone would not have held {}", outcome.most_held);
+    assert_eq!(lanes.dropped(), BTreeMap::new());
+    lanes.assert_conserved();
+}

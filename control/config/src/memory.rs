@@ -117,7 +117,11 @@ pub(crate) fn packing(
         ForwardingSettings::Patch(_) | ForwardingSettings::Route(_) => 1,
     };
     let lanes = lanes(runtime);
-    let unseen = Cells((cores - 1) * BURST * copies * Cells::of_frame(longest).0);
+    // A lane shows what it holds once a turn, behind a burst of each port.
+    let unseen = match lanes {
+        1 => Cells((cores - 1) * BURST * copies * Cells::of_frame(longest).0),
+        _ => Cells(beyond_pools(lanes, longest).0.div_ceil(Cells::SIZE) * copies * ports.len() as u64),
+    };
     let held =
         Cells((capacity(buffer, ports) + beyond_all_pools(ports, runtime)).0.div_ceil(Cells::SIZE)) + unseen;
     let queues = ports.iter().map(|port| port.queues.len() as u64).sum::<u64>();

@@ -318,7 +318,7 @@ impl Crew {
             Ok(program) => program,
             Err(reason) => {
                 tracing::error!("internal error: lanes rejected a valid configuration: {reason}");
-                return Vec::new();
+                return self.members.iter().map(|member| member.core).collect();
             }
         };
         // The lead judges by thresholds that the other lanes have already.

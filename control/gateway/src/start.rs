@@ -429,9 +429,10 @@ impl WorkerInputs<'_> {
         crew::promise(&monitor, &ports, self.gateway);
         let emulated = |port: &PortId| Some((*port, self.emulated(*port, lane.unwrap_or(0))?));
         let links: Vec<_> = ports.iter().filter_map(emulated).collect();
-        let idle = match self.gateway.runtime.dpdk.idle {
-            runtime::Idle::Poll => Idle::Poll,
-            runtime::Idle::Sleep => Idle::Sleep,
+        let idle = match (self.gateway.runtime.dpdk.idle, lane) {
+            // The lead speaks for the others, who cannot wake it.
+            (runtime::Idle::Poll, _) | (_, Some(0)) => Idle::Poll,
+            (runtime::Idle::Sleep, _) => Idle::Sleep,
         };
         let (clock, eal, pulse) = (self.clock, self.eal.clone(), monitor.clone());
         let privileges = self.privileges.clone();

@@ -117,7 +117,7 @@ impl CaptureSession {
     /// The lines of the next frames.
     fn take(&mut self, left: &mut Left) -> io::Result<Vec<u8>> {
         let mut lines = Vec::new();
-        let each = AT_ONCE / self.readers.iter().map(Vec::len).sum::<usize>().max(1);
+        let each = (AT_ONCE / self.readers.iter().map(Vec::len).sum::<usize>().max(1)).max(1);
         for (port, lanes) in self.readers.iter_mut().enumerate() {
             let mut frames = Vec::new();
             for reader in &mut *lanes {

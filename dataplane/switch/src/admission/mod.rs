@@ -3,8 +3,8 @@
 //!
 //! Several shards share the pools. Each publishes its own use, and the others read it once per burst, so their view
 //! may lack the frames that each other shard admitted during one burst. This is the one place where occupancy can
-//! be underestimated: leave `(shards - 1) x burst x longest frame` of memory beyond the pools. Lanes share the groups, too, and
-//! see each other as late as [`crate::lanes::unseen`] says.
+//! be underestimated: leave `(shards - 1) x burst x longest frame` of memory beyond the pools. Lanes share the groups,
+//! too, and publish once a turn: [`crate::lanes::unseen`] is what the others miss of one.
 
 mod group;
 mod lossy;

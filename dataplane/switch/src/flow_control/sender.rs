@@ -127,6 +127,11 @@ impl PauseSender {
         }
     }
 
+    /// The rate of the link.
+    pub fn rate(&self) -> BitRate {
+        self.rate
+    }
+
     /// Leaves its frames to another lane: none is ever due.
     pub fn silence(&mut self) {
         self.is_silent = true;

@@ -13,7 +13,7 @@ use crate::program::{PortSettings, Program};
 use crate::reason::{Consumed, DropReason, PerReason};
 use crate::service::Service;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Cells, Nanos, PortId, Priority, PrioritySet};
+use units::{Bytes, Cells, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::grants::Message;
 
@@ -63,6 +63,8 @@ pub(crate) struct IngressPort {
     for_ring: PrioritySet,
     /// Priorities that stay paused for other lanes.
     kept: PrioritySet,
+    /// Since when it has wanted a pause that the lead does not show; never if it does not.
+    unheard_since: Nanos,
     /// Whether a frame was dropped since the drops were last looked at.
     pub has_dropped: bool,
 }
@@ -97,6 +99,7 @@ impl IngressPort {
             ring_is_deep: false,
             for_ring: PrioritySet::EMPTY,
             kept: PrioritySet::EMPTY,
+            unheard_since: Nanos::NEVER,
             has_dropped: false,
         }
     }
@@ -311,14 +314,12 @@ impl IngressPort {
         others: impl Fn(Priority) -> Others,
         kept: [Option<PauseCause>; Priority::COUNT],
     ) {
-        self.kept = PrioritySet::EMPTY;
-        for priority in self.lossless.iter() {
+        // During a reload, other lanes may know of more lossless priorities.
+        self.kept = Priority::all().filter(|priority| kept[priority.index()].is_some()).collect();
+        for priority in self.lossless.union(self.kept).iter() {
             let (group, kept) = (&mut self.groups[priority.index()], kept[priority.index()]);
             group.note_others(others(priority));
             let above = threshold::above(group, pools);
-            if kept.is_some() {
-                self.kept = self.kept.with(priority);
-            }
             match (kept, above) {
                 (Some(PauseCause::ReceiveRing), None) => {
                     if !self.pauses.paused().contains(priority) {
@@ -328,6 +329,21 @@ impl IngressPort {
                 }
                 _ => self.pause(priority, kept.or(above)),
             }
+        }
+    }
+
+    /// Lets frames in that come while the lead is away, and tells no one to stop: as many as arrived since this lane has wanted
+    /// that. The lead keeps what this lane wants as long as it does.
+    pub fn await_lead(&mut self, now: Nanos) {
+        let unheard = self.pauses.paused().difference(self.kept);
+        if unheard.is_empty() {
+            self.unheard_since = Nanos::NEVER;
+            return;
+        }
+        self.unheard_since = self.unheard_since.min(now);
+        let arrived = self.pauses.rate().bytes_in(now.since(self.unheard_since));
+        for priority in unheard.iter() {
+            self.groups[priority.index()].allow_late(WireBytes(arrived));
         }
     }
 

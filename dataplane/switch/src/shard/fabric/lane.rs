@@ -42,6 +42,9 @@ impl<F: Frame> Fabric<F> {
         let (ingress, longest) = (&mut ingress[port.index()], egress[port.index()].longest.any);
         let kept = lane.kept(port);
         ingress.note_others(pools, |priority| lane.level_of_others(port, priority, longest), kept);
+        if !lane.leads() {
+            ingress.await_lead(now);
+        }
         if !ingress.pauses.paused().is_empty() {
             paused.insert(port);
             changed.insert(port);
