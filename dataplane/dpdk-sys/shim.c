@@ -155,7 +155,7 @@ int shim_fill_redirection(uint16_t port, uint16_t size, uint16_t queues)
     struct rte_eth_rss_reta_entry64 table[32] = {0};
 
     if (size > RTE_DIM(table) * RTE_ETH_RETA_GROUP_SIZE)
-        return -ENOTSUP;
+        return -E2BIG;
     for (uint16_t i = 0; i < size; i++) {
         struct rte_eth_rss_reta_entry64 *group = &table[i / RTE_ETH_RETA_GROUP_SIZE];
         uint16_t place = i % RTE_ETH_RETA_GROUP_SIZE;

@@ -284,6 +284,9 @@ impl Device {
     fn fill_redirection(&self, queues: u16) -> Result<(), PortError> {
         // Some devices know the size only now.
         let size = self.info()?.reta_size;
+        if size == 0 {
+            return Ok(());
+        }
         // SAFETY: the device is ours, and has that many receive queues.
         let status = unsafe { sys::shim_fill_redirection(self.port, size, queues) };
         // A device that cannot be told spreads them alike, as all drivers do at first.
