@@ -25,7 +25,7 @@ const FRAMES: u64 = 250;
 /// [`FLOWS`] flows from UDP port `first` on, every other one lossless.
 fn flows(first: u16) -> Vec<Flow> {
     let flow = |port: u16| {
-        let (dscp, priority) = if port % 2 == 0 { LOSSLESS } else { LOSSY };
+        let (dscp, priority) = if port.is_multiple_of(2) { LOSSLESS } else { LOSSY };
         Flow { port, dscp, priority, bps: 1_000_000, count: Some(FRAMES) }
     };
     (first..first + FLOWS).map(flow).collect()
@@ -75,7 +75,8 @@ fn one_gateway(lab: &Lab) {
     exchange(lab, &pair.near, &pair.far, 1_000);
     expect_two_lanes(&pair.gateway);
     let page = String::from_utf8_lossy(&pair.gateway.show_with(&["ports"]).stdout).into_owned();
-    assert_eq!(page.matches("dc0").count(), page.matches("lh0").count(), "{page}");
+    let lines = |port| page.lines().filter(|line| line.starts_with(&format!("  {port}   up"))).count();
+    assert_eq!(["dc0", "lh0"].map(lines), [1, 1], "{page}");
     pair.gateway.end();
 }
 
@@ -134,8 +135,11 @@ fn reload_and_pause(lab: &Lab) {
 fn too_few_queues(lab: &Lab) {
     let namespace = lab.namespace("gw");
     let capture = lab.path("out.pcap");
-    let configuration = with_lanes(&two_ports("1G", "1G"))
-        .replace("net_af_packet0,iface=dc0,", &format!("net_pcap0,tx_pcap={},", capture.display()));
+    let capture = format!("device = {{ vdev = \"net_pcap0,tx_pcap={}\" }}", capture.display());
+    let configuration = with_lanes(&two_ports("1G", "1G"));
+    let is_first = |line: &&str| line.contains("net_af_packet0,");
+    let device = configuration.lines().find(is_first).expect("a port has a device");
+    let configuration = configuration.replace(device, &capture);
     let path = lab.path("few.toml");
     std::fs::write(&path, configuration).unwrap();
     let mut command = namespace.command(env!("CARGO_BIN_EXE_longspan"));
