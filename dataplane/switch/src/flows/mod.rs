@@ -165,7 +165,7 @@ impl Flows {
     pub fn new(settings: FlowSettings, key: impl Into<HashKey>) -> Self {
         let key = key.into();
         let (table, resolver) =
-            (FlowTable::new(settings.capacity, settings.ageing, key), Resolver::new(&settings));
+            (FlowTable::new(settings.capacity, settings.forgets_after(), key), Resolver::new(&settings));
         let sample = Sample::new(settings.learn, key);
         let watch = sample.as_ref().map_or(Watch::ALWAYS, Watch::quiet);
         let (guesses, next, last) = ([Link::NONE; LOOK_AHEAD], LOOK_AHEAD, Link::NONE);

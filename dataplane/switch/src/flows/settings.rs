@@ -8,7 +8,8 @@ use units::{BitRate, Interval, WireBytes};
 pub struct FlowSettings {
     /// The most flows in the table, in both directions: 1 to [`FlowSettings::MOST`].
     pub capacity: u32,
-    /// The idle time after which a flow is forgotten.
+    /// The idle time after which a flow is forgotten, if the port sees all packets; see
+    /// [`FlowSettings::forgets_after`].
     pub ageing: Interval,
     /// Round trip of the link behind the port.
     pub round_trip: Interval,
@@ -43,6 +44,12 @@ impl FlowSettings {
             rate: self.rate,
             learn: self.learn.min(other.learn),
         }
+    }
+
+    /// The time without a packet in the sample after which a flow is forgotten. A live flow has one packet in so many
+    /// there, so the sample of a flow is idle for so much longer.
+    pub const fn forgets_after(&self) -> Interval {
+        Interval(self.ageing.0.saturating_mul(self.learn as u64))
     }
 
     /// The number of PSNs that one queue pair can have in flight if it has the link to itself: packets with a path

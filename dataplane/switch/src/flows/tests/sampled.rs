@@ -127,6 +127,23 @@ fn a_sender_is_found_by_two_answers_in_the_sample() {
 }
 
 #[test]
+fn a_pair_of_connection_management_that_sends_a_packet_every_few_seconds_stays_bound() {
+    let mut port = sampled();
+    port.connect(X_TO_Y, 0x10, 0x20, 1);
+    let sample = in_sample(&port, X_TO_Y, 64);
+    for psn in START..START + 64 {
+        port.now += Interval::from_secs(4);
+        let slot = port.packet(X_TO_Y, Opcode::RC_WRITE_MIDDLE, 0x20, psn, 0, &[]);
+        port.packet(Y_TO_X, Opcode::RC_ACKNOWLEDGE, 0x10, psn, 0, &[0; 4]);
+        assert_eq!(slot.is_some(), sample.contains(&psn));
+        assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10), "{}", psn - START);
+    }
+    port.now += Interval::from_secs(16 * 10 + 1);
+    let slot = port.packet(X_TO_Y, Opcode::RC_READ_REQUEST, 0x20, START + 64, 0, &[]).unwrap();
+    assert_eq!(port.flows.source_of(slot), None, "it ages still");
+}
+
+#[test]
 fn an_awake_port_looks_up_packets_outside_of_the_sample_and_learns_nothing() {
     let (mut port, psn) = bound_in_sample();
     port.awake = true;
