@@ -55,7 +55,7 @@ use sample::Watch;
 use serde::{Deserialize, Serialize};
 use table::{FlowTable, Link, Tick};
 use units::{Bytes, Nanos, PortId, WireBytes};
-use wire::roce::{self, Opcode, QueuePair, cm as management};
+use wire::roce::{self, Opcode, Psn, QueuePair, cm as management};
 
 /// A table of at most this many flows is likely to be in the cache.
 const LARGE_TABLE: u32 = 1 << 14;
@@ -257,14 +257,28 @@ impl Flows {
         };
         self.last = Link::to(slot);
         let (digest, bytes) = (frame.origin(headers).digest(), counted(way, frame.length));
-        let goes_on = match learns {
+        let goes_on = self.take_next::<SAMPLES>(slot, digest, frame.now, bth.psn(), bytes, learns);
+        goes_on.then(|| Seen { sighting: Sighting::Of(slot), data: true, source_port: head.source_port() })
+    }
+
+    /// Takes a packet of the flow in `slot`, as [`Flows::see_next`] does. Returns whether it is simply the next one.
+    #[inline(always)]
+    fn take_next<const SAMPLES: bool>(
+        &mut self,
+        slot: Slot,
+        digest: u32,
+        now: Nanos,
+        psn: Psn,
+        bytes: WireBytes,
+        learns: bool,
+    ) -> bool {
+        match learns {
             true => {
                 let most = if SAMPLES { self.watch.most } else { 1 };
-                self.table.go_on(slot, digest, frame.now, bth.psn(), (bytes, most))
+                self.table.go_on(slot, digest, now, psn, (bytes, most))
             }
-            false => self.table.go_by(slot, digest, frame.now, bth.psn(), bytes),
-        };
-        goes_on.then(|| Seen { sighting: Sighting::Of(slot), data: true, source_port: head.source_port() })
+            false => self.table.go_by(slot, digest, now, psn, bytes),
+        }
     }
 
     /// The slot at which the flow of the next frame probably is, if the burst was [looked up](Flows::look_ahead). The
@@ -360,6 +374,12 @@ impl Flows {
             Some(_) => {}
             None => resolver::pin(table, slot, *origin),
         }
+        // The resolver is to know of a silence that this packet ends.
+        if Tick::of(now).since(table.hot(slot).last_seen) > QUIET {
+            resolver::end_silence(table, slot);
+        }
+        // Whatever its number says, its origin is not silent.
+        table.hot_mut(slot).last_seen = Tick::of(now);
         if resolver.doubts(table, slot, now, kind, bth.psn()) {
             return Sighting::Stranger;
         }
@@ -367,7 +387,6 @@ impl Flows {
             resolver.carries_data(table, slot);
             table.hot_mut(slot).count(counted(key.hosts.way, length));
         }
-        table.hot_mut(slot).last_seen = Tick::of(now);
         Sighting::Of(slot)
     }
 

@@ -17,6 +17,7 @@ mod tests;
 pub(crate) use entry::{Cold, Flags, Hot, Link, Note, Progress, Slot, Tag, Tick};
 
 use super::packet::{FlowKey, Hosts};
+use super::resolver::QUIET;
 use crate::hash::{HashKey, KeyedHash};
 use crate::table::Index;
 use serde::{Deserialize, Serialize};
@@ -154,13 +155,13 @@ impl FlowTable {
     }
 
     /// Takes a data packet from which nothing is learnt, if it is simply a later one of a flow, and counts these `bytes` of
-    /// it. Returns whether it was one: none is from an origin without this `digest`.
+    /// it. Returns whether it was one: none is from an origin without this `digest`, or ends a silence.
     #[inline(always)]
     pub fn go_by(&mut self, slot: Slot, digest: u32, now: Nanos, psn: Psn, bytes: WireBytes) -> bool {
         let (hot, now) = (&mut self.hot[slot.index()], Tick::of(now));
         let is_managed = || self.cold[slot.index()].flags.has(Flags::MANAGED);
         let known = hot.comes_from(digest)
-            && now.is_within(self.ageing, hot.last_seen)
+            && now.is_within(self.ageing.min(QUIET), hot.last_seen)
             && (hot.progress.is_soon(psn) || hot.source().is_none() || is_managed());
         if known {
             hot.last_seen = now;

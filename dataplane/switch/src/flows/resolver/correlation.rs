@@ -176,11 +176,27 @@ pub(super) fn note(windows: Windows, table: &mut FlowTable, slot: Slot, response
     let step = response.acknowledged.distance_from(cold.answered);
     let continues = cold.flags.has(Flags::ANSWERED) && !quiet && (0..=windows.jump as i32).contains(&step);
     if !continues {
-        (cold.excluded, cold.other, cold.confirmations, cold.tries) = (0, Link::NONE, 0, 0);
+        start_over(cold);
     }
     cold.answered = response.acknowledged;
     cold.flags.set(Flags::ANSWERED, true);
     !continues || step > 0
+}
+
+/// Forgets all findings about a half-flow that is not bound.
+const fn start_over(cold: &mut Cold) {
+    (cold.excluded, cold.other, cold.confirmations, cold.tries) = (0, Link::NONE, 0, 0);
+}
+
+/// Notes that a half-flow was silent for [`QUIET`] until a packet that teaches nothing. The next response no longer
+/// shows it, and must start over as if that packet had not come. A pair stays.
+pub(in crate::flows) fn end_silence(table: &mut FlowTable, slot: Slot) {
+    let is_bound = table.partner(slot).is_some();
+    let cold = table.cold_mut(slot);
+    match is_bound {
+        true => cold.excluded = 0,
+        false => start_over(cold),
+    }
 }
 
 /// The only half-flow that the response may be about, if the PSN is within the requests there; an error if there

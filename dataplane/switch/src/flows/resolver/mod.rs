@@ -10,7 +10,7 @@ mod correlation;
 
 pub use changes::{FlowChange, FlowChangeKind};
 pub(super) use cm::Envelope;
-pub(super) use correlation::{QUIET, Response};
+pub(super) use correlation::{QUIET, Response, end_silence};
 
 use super::packet::{FlowKey, Hosts, Origin};
 use super::role::Kind;

@@ -126,7 +126,11 @@ impl Port {
     fn show(&mut self, packet: &Packet) -> Option<Slot> {
         self.now += Interval::from_micros(1);
         self.flows.watch(self.now, self.awake);
-        let sighting = match self.attention(packet.key.hosts, packet.bth.opcode(), packet.bth.psn()) {
+        let attention = self.attention(packet.key.hosts, packet.bth.opcode(), packet.bth.psn());
+        if let Some(slot) = self.show_next(packet, attention) {
+            return Some(slot);
+        }
+        let sighting = match attention {
             Attention::Learn => self.flows.observe(self.now, packet, self.length),
             Attention::Look => self.flows.look_on(self.now, packet, self.length),
             Attention::Pass => return None,
@@ -137,7 +141,19 @@ impl Port {
         }
     }
 
-    /// How a packet is taken.
+    /// Takes the short cut of [`Flows::see_next`], if the packet fits it.
+    fn show_next(&mut self, packet: &Packet, attention: Attention) -> Option<Slot> {
+        let Packet { key, origin, bth, .. } = packet;
+        if attention == Attention::Pass || !Role::of(bth.opcode()).single {
+            return None;
+        }
+        let slot = self.flows.table.find(self.flows.table.hash(key), key)?;
+        let (bytes, learns) = (counted(key.hosts.way, self.length), attention == Attention::Learn);
+        let goes_on = self.flows.take_next::<true>(slot, origin.digest(), self.now, bth.psn(), bytes, learns);
+        goes_on.then_some(slot)
+    }
+
+    /// The attention that a packet gets.
     fn attention(&self, hosts: Hosts, opcode: Opcode, psn: Psn) -> Attention {
         let watched = self.flows.is_watched(self.now);
         let (mask, congested) = match self.taught {

@@ -269,6 +269,50 @@ fn a_pin_stays_while_the_former_origin_sends_outside_of_the_sample() {
 }
 
 #[test]
+fn a_pin_stays_while_the_former_origin_sends_numbers_that_are_doubted() {
+    let (mut port, psn) = bound_in_sample();
+    port.awake = true;
+    let sample = in_sample(&port, X_TO_Y, 1 << 15);
+    let old = (START - 5_000..).find(|it| {
+        port.attention(X_TO_Y, Opcode::RC_WRITE_MIDDLE, Psn::from_low_bits(*it)) == Attention::Pass
+    });
+    let mut next = sample.into_iter().filter(|it| *it >= psn);
+    for _ in 0..40 {
+        port.now += Interval::from_millis(500);
+        assert_eq!(port.packet(X_TO_Y, Opcode::RC_WRITE_MIDDLE, 0x20, old.unwrap(), 0, &[]), None);
+        assert_eq!(moved(&mut port, next.next().unwrap()), None);
+    }
+}
+
+#[test]
+fn a_packet_that_teaches_nothing_hides_no_silence_from_the_resolver() {
+    let (write, ack) = (Opcode::RC_WRITE_MIDDLE, Opcode::RC_ACKNOWLEDGE);
+    for (millis, opcode, tries) in
+        [(100, write, 3), (100, ack, 3), (1_500, write, 1), (1_500, ack, 1), (1_500, Opcode::CNP, 1)]
+    {
+        let mut port = sampled();
+        let sample = in_sample(&port, X_TO_Y, 4_096);
+        let outside = (sample[0] + 1..).find(|it| !sample.contains(it)).unwrap();
+        for psn in &sample[..4] {
+            // Two candidates, so that nothing is bound.
+            port.write(X_TO_Y, 0x20, *psn);
+            port.write(X_TO_Y, 0x21, *psn);
+        }
+        port.write(Y_TO_X, 0x10, sample[0]);
+        port.ack(Y_TO_X, 0x10, sample[0]);
+        let slot = port.ack(Y_TO_X, 0x10, sample[1]);
+        assert_eq!(port.flows.cold(slot).tries, 2);
+        port.awake = true;
+        port.now += Interval::from_millis(millis);
+        if opcode != Opcode::CNP {
+            assert_eq!(port.packet(Y_TO_X, opcode, 0x10, outside, 0, &[0; 4]), Some(slot));
+        }
+        port.ack(Y_TO_X, 0x10, sample[2]);
+        assert_eq!(port.flows.cold(slot).tries, tries, "{millis} {opcode:?}");
+    }
+}
+
+#[test]
 fn a_request_after_a_read_may_be_of_another_life_and_ends_a_pair_that_numbers_have_made() {
     for next_reads in [false, true] {
         let (mut port, psn) = bound_in_sample();
