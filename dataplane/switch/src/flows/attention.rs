@@ -7,7 +7,7 @@ use super::sample::{Attention, Sample, Watch};
 use super::table::Tick;
 use super::{Flows, Way};
 use crate::descriptor::Descriptor;
-use units::{Interval, Nanos};
+use units::{Interval, Nanos, WireBytes};
 use wire::roce::{self, Opcode, Psn};
 
 /// The time for which a port is watched when the origin of a flow seems to have changed: a second shows that the former
@@ -90,6 +90,13 @@ impl Flows {
             false if looks => Attention::Look,
             false => Attention::Pass,
         }
+    }
+
+    /// The bytes that a packet of so many `bytes` outside of the sample counts. On a quiet port, where its congestion mark
+    /// alone lets it be looked up, those in the sample count for it.
+    #[inline(always)]
+    pub(super) fn counted_outside(&self, now: Nanos, bytes: WireBytes) -> WireBytes {
+        if self.is_watched(now) { bytes } else { WireBytes(0) }
     }
 
     /// The number of packets with data that one without the next PSN of its half-flow stands for.

@@ -277,7 +277,7 @@ impl Flows {
                 let most = if SAMPLES { self.watch.most } else { 1 };
                 self.table.go_on(slot, digest, now, psn, (bytes, most))
             }
-            false => self.table.go_by(slot, digest, now, psn, bytes),
+            false => self.table.go_by(slot, digest, now, psn, self.counted_outside(now, bytes)),
         }
     }
 
@@ -355,6 +355,7 @@ impl Flows {
     fn look_on(&mut self, now: Nanos, packet: &Packet, length: WireBytes) -> Sighting {
         let Packet { key, origin, bth, .. } = packet;
         let Role { kind, data, .. } = Role::of(bth.opcode());
+        let bytes = self.counted_outside(now, counted(key.hosts.way, length));
         let Self { table, resolver, .. } = self;
         let hash = table.hash(key);
         let known = table.find(hash, key).filter(|slot| !table.has_aged(*slot, Tick::of(now)));
@@ -385,7 +386,7 @@ impl Flows {
         }
         if data {
             resolver.carries_data(table, slot);
-            table.hot_mut(slot).count(counted(key.hosts.way, length));
+            table.hot_mut(slot).count(bytes);
         }
         Sighting::Of(slot)
     }

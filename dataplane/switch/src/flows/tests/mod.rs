@@ -82,6 +82,8 @@ struct Port {
     taught: Taught,
     /// Whether a scheme looks up all packets.
     awake: bool,
+    /// Whether packets have a congestion mark, for which they are looked up.
+    marked: bool,
     /// Whether data of a sender was taken for that of another.
     misled: bool,
     now: Nanos,
@@ -99,12 +101,12 @@ impl Port {
 
     fn with(settings: FlowSettings) -> Self {
         let flows = Flows::new(settings, KEY);
-        let (taught, awake, misled) = (Taught::AsSampled, false, false);
         Self {
             flows,
-            taught,
-            awake,
-            misled,
+            taught: Taught::AsSampled,
+            awake: false,
+            marked: false,
+            misled: false,
             now: Nanos::ZERO,
             station: 1,
             ingress: PortId(0),
@@ -155,16 +157,16 @@ impl Port {
 
     /// The attention that a packet gets.
     fn attention(&self, hosts: Hosts, opcode: Opcode, psn: Psn) -> Attention {
-        let watched = self.flows.is_watched(self.now);
+        let looks = self.marked || self.flows.is_watched(self.now);
         let (mask, congested) = match self.taught {
-            Taught::AsSampled => return self.flows.decide(watched, hosts.difference(), opcode, psn),
+            Taught::AsSampled => return self.flows.decide(looks, hosts.difference(), opcode, psn),
             Taught::By(mask) => (mask, false),
             Taught::ByCongestion(mask) => (mask, self.awake),
         };
         let always = opcode.is_read_request() || Role::of(opcode).kind == Kind::Other;
         match always || congested || mask >> (psn.number() % u64::BITS) & 1 == 1 {
             true => Attention::Learn,
-            false if watched => Attention::Look,
+            false if looks => Attention::Look,
             false => Attention::Pass,
         }
     }

@@ -181,9 +181,9 @@ fn a_missing_request_teaches_nothing_as_what_came_after_it_may_be_outside_of_the
 
 #[test]
 fn a_packet_in_the_sample_counts_for_those_before_it_on_a_quiet_port_and_for_itself_on_an_awake_one() {
-    for awake in [false, true] {
+    for (awake, marked) in [(false, false), (false, true), (true, false)] {
         let (mut port, start) = bound_in_sample();
-        port.awake = awake;
+        (port.awake, port.marked) = (awake, marked);
         let slot = port.slot(X_TO_Y, 0x20).unwrap();
         let before = port.flows.hot(slot).sent().0;
         for psn in start..start + 16_384 {
@@ -192,7 +192,7 @@ fn a_packet_in_the_sample_counts_for_those_before_it_on_a_quiet_port_and_for_its
         }
         let sent = (port.flows.hot(slot).sent().0 - before) / 100;
         let error = if awake { 0 } else { 31 };
-        assert!(sent.abs_diff(16_384) <= error, "{sent}");
+        assert!(sent.abs_diff(16_384) <= error, "{awake} {marked} {sent}");
     }
 }
 
