@@ -5,7 +5,7 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
-/// How a connection comes to be.
+/// The making of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     /// Between which of three hosts.
@@ -29,8 +29,8 @@ const FIRST_REPLACEMENT: u32 = 100;
 /// The next event, of the connection of that number.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// A side sends requests: so many, of which a READ takes so many PSNs. Bits tell which are lost before the port, and
-    /// which behind it.
+    /// A side sends requests: so many, of which a READ takes so many PSNs. Bits tell which are lost before the port,
+    /// and which behind it.
     Send { side: usize, count: u8, read: Option<u8>, lost_before: u8, lost_behind: u8 },
     /// A side's responses arrive, up to so many.
     Respond { side: usize, count: u8, lost_before: u8, lost_behind: u8 },
@@ -40,6 +40,8 @@ enum Step {
     Replace { plan: Plan },
     /// The link becomes congested, or no longer is.
     Congest { awake: bool },
+    /// Nothing goes by for so long.
+    Wait { millis: u64 },
     /// Another host of the data center says something in the name of one of the two, to the queue pair of the other
     /// or to any.
     Forge { side: usize, what: u8, any: Option<u8>, psn: u32 },
@@ -93,7 +95,7 @@ impl Connection {
                 false => 0xc123,
             };
             let found = port.packet(self.hosts(side), opcode, self.qps[1 - side], psn, source_port, payload);
-            // Who is notified now because of this packet.
+            // The sender that is notified now because of this packet.
             let source = found.and_then(|slot| port.flows.source_of(slot)).map(QueuePair::number);
             let is_data = opcode == Opcode::RC_WRITE_ONLY;
             port.misled |= is_data && source.is_some_and(|source| source != self.qps[side]);
@@ -323,6 +325,7 @@ fn run_at(
             }
             Step::Repeat { side } => connection.repeat(&mut port, side),
             Step::Congest { awake } => port.awake = awake,
+            Step::Wait { millis } => port.now += Interval::from_millis(millis),
             Step::Forge { side, what, any, psn } => connection.forge(&mut port, side, what, any, psn),
             Step::Replace { plan } => {
                 id += 2;
@@ -334,7 +337,8 @@ fn run_at(
     Ok(port)
 }
 
-/// Connection `number` and the next one swap the queue pairs of one side. `id` is that of the first of the two new ones.
+/// Connection `number` and the next one swap the queue pairs of one side. `id` is that of the first of the two new
+/// ones.
 fn replace(port: &mut Port, connections: &mut [Connection], number: usize, plan: Plan, id: u32) {
     let other = (number + 1) % connections.len();
     for (place, id) in [(number, id), (other, id + 1)] {
@@ -355,6 +359,9 @@ fn replace(port: &mut Port, connections: &mut [Connection], number: usize, plan:
     }
 }
 
+/// The opening of the complaint of [`nothing_is_wrong`].
+const WRONG: &str = "wrong binding:";
+
 /// No half-flow that was seen is given another source than its own.
 fn nothing_is_wrong(port: &Port, connections: &[Connection]) -> Result<(), TestCaseError> {
     for (hosts, destination, source) in
@@ -363,7 +370,7 @@ fn nothing_is_wrong(port: &Port, connections: &[Connection]) -> Result<(), TestC
         let found = port.source(hosts, destination);
         prop_assert!(
             found.is_none_or(|found| found == source),
-            "{destination:#x} from {found:x?}, not {source:#x}"
+            "{WRONG} {destination:#x} from {found:x?}, not {source:#x}"
         );
     }
     Ok(())
@@ -438,20 +445,25 @@ fn nothing_is_wrong_for_who_sends(port: &Port, connections: &[Connection]) -> Re
 
 fn forgery() -> impl Strategy<Value = Step> {
     // Most are near to what is true.
-    let psn = prop_oneof![4 => 0..4_u32, 2 => (0..40_u32).prop_map(|behind| add(0, 0u32.wrapping_sub(behind))), 1 => any::<u32>()];
+    let behind = (0..40_u32).prop_map(|behind| add(0, 0_u32.wrapping_sub(behind)));
+    let psn = prop_oneof![4 => 0..4_u32, 2 => behind, 1 => any::<u32>()];
     (0..2_usize, any::<u8>(), prop::option::of(any::<u8>()), psn)
         .prop_map(|(side, what, any, psn)| Step::Forge { side, what, any, psn })
 }
 
-fn congestion() -> impl Strategy<Value = Step> {
-    any::<bool>().prop_map(|awake| Step::Congest { awake })
+/// Events of the link: congestion, and silence that may be longer than a packet takes.
+fn of_the_link() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        1 => any::<bool>().prop_map(|awake| Step::Congest { awake }),
+        1 => (0..3_000_u64).prop_map(|millis| Step::Wait { millis }),
+    ]
 }
 
 /// Connections between hosts both of whose directions pass, and what they and others do on a link that is congested at
 /// times.
 fn sampled() -> impl Strategy<Value = (u64, Vec<Plan>, Vec<(usize, Step)>)> {
     let plans = prop::collection::vec(plan(zero_or_random(), Just(2)), 1..8);
-    let step = prop_oneof![8 => step(plan(zero_or_random(), Just(2))), 1 => congestion()];
+    let step = prop_oneof![8 => step(plan(zero_or_random(), Just(2))), 2 => of_the_link()];
     (any::<u64>(), plans, prop::collection::vec((0..8_usize, step), 0..250))
 }
 
@@ -473,7 +485,7 @@ proptest! {
         plans in prop::collection::vec(plan(zero_or_random(), Just(2)), 1..8),
         steps in prop::collection::vec(
             (0..8_usize, prop_oneof![
-                16 => step(plan(zero_or_random(), Just(2))), 8 => forgery(), 1 => congestion(),
+                16 => step(plan(zero_or_random(), Just(2))), 8 => forgery(), 2 => of_the_link(),
             ]), 0..250
         ),
     ) {
@@ -488,9 +500,33 @@ fn a_sample_that_follows_congestion_binds_wrongly() {
     let config = Config { cases: 4_096, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let result = runner.run(&sampled(), |(mask, plans, steps)| {
-        run_at(Port::taught(Taught::ByCongestion(mask)), plans, steps, nobody_is_misled).map(drop)
+        run_at(Port::taught(Taught::ByCongestion(mask)), plans, steps, nothing_is_wrong).map(drop)
     });
-    assert!(matches!(result, Err(TestError::Fail(..))), "{result:?}");
+    let Err(TestError::Fail(reason, _)) = result else { panic!("{result:?}") };
+    assert!(reason.message().contains(WRONG), "{reason}");
+}
+
+/// A finding of the control, by hand. 0x10 sends to 0x20, and 0x11 to 0x21.
+#[test]
+fn who_misses_requests_while_it_sleeps_excludes_the_true_sender_and_binds_another() {
+    for (taught, found) in
+        [(Taught::ByCongestion(0), Some(0x10)), (Taught::By(0), None), (Taught::By(u64::MAX), None)]
+    {
+        let mut port = Port::taught(taught);
+        let mut send = |awake, hosts, opcode, qp, psns: core::ops::Range<u32>| {
+            port.awake = awake;
+            for psn in psns {
+                port.packet(hosts, opcode, qp, psn, 0, &[0; 4]);
+            }
+        };
+        let (write, ack) = (Opcode::RC_WRITE_MIDDLE, Opcode::RC_ACKNOWLEDGE);
+        send(true, X_TO_Y, write, 0x20, START..START + 1);
+        send(true, X_TO_Y, write, 0x21, START..START + 10);
+        send(false, X_TO_Y, write, 0x20, START + 1..START + 10);
+        send(false, Y_TO_X, ack, 0x11, START..START + 10);
+        send(true, Y_TO_X, ack, 0x10, START + 5..START + 10);
+        assert_eq!(port.source(X_TO_Y, 0x21), found, "{taught:?}");
+    }
 }
 
 proptest! {

@@ -47,8 +47,8 @@ impl Flows {
         slot
     }
 
-    /// As [`Flows::enter_from`], for a flow that has sent `sent`. The queue pair that sends it is known, and responses come
-    /// from the same origin.
+    /// As [`Flows::enter_from`], for a flow that has sent `sent`. The queue pair that sends it is known, and
+    /// responses come from the same origin.
     pub fn enter_known(&mut self, qp: u32, now: Nanos, origin: Origin, sent: WireBytes) -> Slot {
         let slot = self.enter_from(qp, now, origin);
         let back = self.enter_half(Y_TO_X, qp, now);
@@ -68,7 +68,7 @@ impl Flows {
 /// From what a [`Port`] lets the resolver learn.
 #[derive(Clone, Copy, Debug)]
 enum Taught {
-    /// What its sample says.
+    /// All that is in its sample.
     AsSampled,
     /// PSNs that are set in this mask of 64, and RDMA READ requests: any predicate that is the same both ways.
     By(u64),

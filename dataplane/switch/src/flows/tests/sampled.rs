@@ -1,6 +1,8 @@
 //! The sample, and what a quiet port sees.
 
 use super::*;
+use proptest::prelude::*;
+use units::Bytes;
 
 /// A port that learns from one PSN of 16.
 fn sampled() -> Port {
@@ -327,5 +329,67 @@ fn a_request_after_a_read_may_be_of_another_life_and_ends_a_pair_that_numbers_ha
             false => drop(port.write(X_TO_Y, 0x20, next)),
         }
         assert_eq!(port.source(X_TO_Y, 0x20), None);
+    }
+}
+
+/// The network layer of a packet.
+#[derive(Clone, Copy, Debug)]
+enum Network {
+    V4,
+    V4WithOptions,
+    V6,
+}
+
+/// A frame of RoCEv2 from the first of two hosts to the second.
+fn frame_of(network: Network, tagged: bool, hosts: [[u8; 16]; 2], (opcode, psn): (u8, u32)) -> Vec<u8> {
+    let [source, destination] = hosts;
+    let tag: &[u8] = if tagged { &[0x81, 0, 0x20, 5] } else { &[] };
+    let v4 = |first, length| {
+        let start = [first, 2, 0, length, 0, 1, 0x40, 0, 64, 17, 0, 0];
+        [&[8, 0], &start[..], &source[..4], &destination[..4]].concat()
+    };
+    let ip = match network {
+        Network::V4 => v4(0x45, 66),
+        Network::V4WithOptions => [v4(0x46, 70), vec![1; 4]].concat(),
+        Network::V6 => [&[0x86, 0xdd, 0x60, 2, 0, 0, 0, 46, 17, 64][..], &source, &destination].concat(),
+    };
+    let mut bth = [0; 38];
+    let qp = QueuePair::from_low_bits(0x20);
+    let header = bth::Header { psn: Psn::from_low_bits(psn), ..bth::Header::new(Opcode(opcode), qp) };
+    header.emit(&mut bth).unwrap();
+    let stations = [2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1];
+    [&stations, tag, &ip, &[0xc0, 0xa2, 0x12, 0xb7, 0, 46, 0, 0], &bth].concat()
+}
+
+proptest! {
+    #[test]
+    fn a_packet_and_one_that_crosses_the_other_way_are_both_in_the_sample_or_neither(
+        network in prop_oneof![Just(Network::V4), Just(Network::V4WithOptions), Just(Network::V6)],
+        tagged in any::<bool>(),
+        [one, other] in any::<[[u8; 16]; 2]>(),
+        opcode in prop_oneof![Just(0x07_u8), Just(0x11), any::<u8>()],
+        psns in prop::collection::vec(any::<u32>(), 32),
+        looks in any::<bool>(),
+    ) {
+        let flows = Flows::new(FlowSettings { learn: 16, ..settings(1) }, KEY);
+        for psn in psns {
+            let decide = |way, hosts| {
+                let bytes = frame_of(network, tagged, hosts, (opcode, psn));
+                let descriptor = Descriptor::parse(&bytes, Bytes(bytes.len() as u64)).unwrap();
+                let found = Packet::find(way, PortId(0), &descriptor, &bytes).unwrap();
+                let difference = found.key.hosts.difference();
+                if let Some(head) = packet::ipv4_of(&descriptor, &bytes).and_then(roce::Head::parse) {
+                    assert_eq!(u64::from(head.address_difference()), difference);
+                } else {
+                    assert!(!matches!(network, Network::V4), "it is found by the short way");
+                }
+                let attention = flows.attention(way, looks, &descriptor, &bytes);
+                assert_eq!(attention, flows.decide(looks, difference, Opcode(opcode), found.bth.psn()));
+                let leaves_out = flows.sample.unwrap().leaves_out(&descriptor, &bytes);
+                assert!(!leaves_out || attention != Attention::Learn);
+                attention
+            };
+            prop_assert_eq!(decide(Way::Out, [one, other]), decide(Way::In, [other, one]));
+        }
     }
 }
