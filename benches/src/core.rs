@@ -73,8 +73,8 @@ pub struct Load {
     /// without end; no one sees their connections being made, so their senders are not known. Otherwise they
     /// are, and the flows go on.
     pub restart_after: Option<NonZeroU32>,
-    /// The rate that the far end asks for, where the frames make 200G: with that the link is quiet, with a little less it is
-    /// awake, and with much less CNPs are due.
+    /// The rate that the far end asks for, where the frames make 200G: with that the link is quiet, with a little
+    /// less it is awake, and with much less CNPs are due.
     pub far_rate: BitRate,
     /// Of how many sequence numbers the gateway learns from one.
     pub learn: u32,

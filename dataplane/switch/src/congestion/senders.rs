@@ -1,8 +1,8 @@
 //! The senders behind a port: their flows, and the schemes that notify them.
 //!
-//! A [`Scheme`] sees each frame that crosses the port, with its flow, and makes notifications at its deadline. This file
-//! lists the schemes, which run on one table of flows. Calls that each frame needs name their scheme, so that they are
-//! inlined; the others go to all schemes that run.
+//! A [`Scheme`] sees each frame that crosses the port, with its flow, and makes notifications at its deadline. This
+//! file lists the schemes, which run on one table of flows. Calls that each frame needs name their scheme, so that
+//! they are inlined; the others go to all schemes that run.
 
 use super::lscc::{LsccReport, RateAdvertiser, RateLimiter};
 use super::notifiers::Notifiers;
@@ -73,9 +73,9 @@ impl Senders {
         })
     }
 
-    /// Takes new settings, those of `spare`. The state stays, unless the table of flows needs
-    /// another size, ageing or key. It is then exchanged with the table of `spare`, which is empty. A scheme that starts
-    /// comes from `spare`, and one that stops is left there.
+    /// Takes new settings, those of `spare`. The state stays, unless the table of flows needs another size, ageing or
+    /// key. It is then exchanged with the table of `spare`, which is empty. A scheme that starts comes from `spare`,
+    /// and one that stops is left there.
     pub fn configure(&mut self, spare: &mut Self) {
         let exchanged = self.flows.configure(&mut spare.flows);
         configure(&mut self.limiter, &mut spare.limiter, exchanged);
@@ -103,8 +103,8 @@ impl Senders {
         self.running().any(|it| !it.is_on(settings) && it.waiting() > 0)
     }
 
-    /// The number of notifications that are lost with the schemes which `settings` turn off. A supplemental CNP is due in the
-    /// queues in `severe` only, and to a sender that `is_reachable` by it.
+    /// The number of notifications that are lost with the schemes which `settings` turn off. A supplemental CNP is
+    /// due in the queues in `severe` only, and to a sender that `is_reachable` by it.
     pub fn lose(
         &mut self,
         now: Nanos,
@@ -153,8 +153,8 @@ impl Senders {
         }
     }
 
-    /// The sample of a port that is quiet as frames go out `now`: those outside of it and without a congestion mark pass
-    /// without a look. Their bytes [count](Self::pass).
+    /// The sample of a port that is quiet as frames go out `now`: those outside of it and without a congestion mark
+    /// pass without a look. Their bytes [count](Self::pass).
     pub fn quiet_sample_at(&mut self, now: Nanos) -> Option<Sample> {
         let Self { flows, limiter, .. } = self;
         if flows.samples() {

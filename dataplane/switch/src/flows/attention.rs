@@ -1,4 +1,4 @@
-//! How a port takes packets: which of them teach the resolver, are looked up, or go by.
+//! The attention of a port to packets: which of them teach the resolver, are looked up, or go by.
 
 use super::packet::{self, Packet};
 use super::resolver::QUIET;
@@ -10,8 +10,9 @@ use crate::descriptor::Descriptor;
 use units::{Interval, Nanos, WireBytes};
 use wire::roce::{self, Opcode, Psn};
 
-/// The time for which a port is watched when the origin of a flow seems to have changed: a second shows that the former
-/// one is silent, and another one lets the packet come that moves the pin.
+/// The time for which a port is watched when the origin of a flow seems to have changed: a second shows that the
+/// former one is silent, and another one lets the packet come that moves the pin. The sample of a flow of fewer than
+/// 30 packets a second may have none in that time; it waits for another turn.
 const WATCHED_FOR: Interval = Interval(2 << 30);
 
 impl Flows {
@@ -57,8 +58,8 @@ impl Flows {
             || self.is_watched(now) && now.since(self.watch.since).0 >> Tick::SHIFT > QUIET.into()
     }
 
-    /// How to take a packet that crosses this `way`, on a port with a sample. `looks` is whether it is looked up in any
-    /// case.
+    /// The attention to a packet that crosses this `way`, on a port with a sample. `looks` is whether it is looked up
+    /// in any case.
     #[inline(always)]
     pub fn attention(&self, way: Way, looks: bool, descriptor: &Descriptor, headers: &[u8]) -> Attention {
         if !self.samples() {
@@ -92,8 +93,8 @@ impl Flows {
         }
     }
 
-    /// The bytes that a packet of so many `bytes` outside of the sample counts. On a quiet port, where its congestion mark
-    /// alone lets it be looked up, those in the sample count for it.
+    /// The bytes that a packet of so many `bytes` outside of the sample counts. On a quiet port, where its congestion
+    /// mark alone lets it be looked up, those in the sample count for it.
     #[inline(always)]
     pub(super) fn counted_outside(&self, now: Nanos, bytes: WireBytes) -> WireBytes {
         if self.is_watched(now) { bytes } else { WireBytes(0) }

@@ -71,8 +71,8 @@ pub(crate) fn is_roce(descriptor: &Descriptor, headers: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sighting {
     Of(Slot),
-    /// The flow has packets from elsewhere: another port, station or VLAN. This one may forge its sender's address. Or it is
-    /// outside of the sample, and its queue pair may have been used again.
+    /// The flow has packets from elsewhere: another port, station or VLAN. This one may forge its sender's address.
+    /// Or it is outside of the sample, and its queue pair may have been used again.
     Stranger,
     /// A CNP to the sender of this flow, if the flow is known.
     Notification(Option<Slot>),
@@ -142,8 +142,8 @@ pub(crate) struct Flows {
     /// The packets from which the resolver learns; `None` if these are all.
     sample: Option<Sample>,
     watch: Watch,
-    /// The slots at which the flows of the next frames probably are. The last frame has the last place, so that the guesses
-    /// for a longer burst before this one are not reached.
+    /// The slots at which the flows of the next frames probably are. The last frame has the last place, so that the
+    /// guesses for a longer burst before this one are not reached.
     guesses: [Link; LOOK_AHEAD],
     /// The place of the next frame; beyond the last one without a guess.
     next: usize,
@@ -187,9 +187,10 @@ impl Flows {
         exchanged
     }
 
-    /// Prefetches the flows of the first [`LOOK_AHEAD`] of `frames` that cross this `way`, before they are taken one by one,
-    /// so that the cache misses of a large table overlap. Each loop waits for memory once, and not for each frame. `more` prefetches the
-    /// entry of a scheme for a flow. The slots are kept for [`Flows::see_next`], so that no flow is looked for twice.
+    /// Prefetches the flows of the first [`LOOK_AHEAD`] of `frames` that cross this `way`, before they are taken one
+    /// by one, so that the cache misses of a large table overlap. Each loop waits for memory once, and not for each
+    /// frame. `more` prefetches the entry of a scheme for a flow. The slots are kept for [`Flows::see_next`], so that
+    /// no flow is looked for twice.
     #[inline(never)]
     pub fn look_ahead<'a>(
         &mut self,
@@ -298,8 +299,8 @@ impl Flows {
         self.table.find(self.table.hash(&key), &key)
     }
 
-    /// Takes a frame: finds or enters its flow, learns from it if it `learns`, and counts its data on the way out. Incoming
-    /// data is not counted: this end notifies none of its senders.
+    /// Takes a frame: finds or enters its flow, learns from it if it `learns`, and counts its data on the way out.
+    /// Incoming data is not counted: this end notifies none of its senders.
     #[inline(never)]
     pub fn see(&mut self, way: Way, frame: Crossing<'_>, headers: &[u8], learns: bool) -> Seen {
         let Crossing { now, port, length, descriptor, .. } = frame;
@@ -501,8 +502,8 @@ impl Flows {
         self.table.cold(slot)
     }
 
-    /// Gives what has become known of senders since the last call to `take`, and returns the number of changes that found
-    /// no room. Nothing is kept before the first call.
+    /// Gives what has become known of senders since the last call to `take`, and returns the number of changes that
+    /// found no room. Nothing is kept before the first call.
     pub fn take_changes(&mut self, take: impl FnMut(FlowChange)) -> u64 {
         self.resolver.take_changes(take)
     }

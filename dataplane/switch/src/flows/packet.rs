@@ -31,8 +31,8 @@ impl Address {
 }
 
 impl Address {
-    /// A word that depends on which bits two addresses differ in, whatever their order. Of addresses of IPv4, it is these
-    /// bits.
+    /// A word that depends on which bits two addresses differ in, whatever their order. Of addresses of IPv4, it is
+    /// these bits.
     #[inline(always)]
     pub const fn difference(self, other: Self) -> u64 {
         (self.high ^ other.high).rotate_left(u32::BITS) ^ self.low ^ other.low

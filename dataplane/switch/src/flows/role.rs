@@ -1,4 +1,5 @@
-//! The role of a packet between two queue pairs, by its opcode (InfiniBand specification volume 1, sections 9.2 and 9.7).
+//! The role of a packet between two queue pairs, by its opcode (InfiniBand specification volume 1, sections 9.2 and
+//! 9.7).
 
 use super::packet::Packet;
 use wire::roce::extended::{Aeth, Reth};
@@ -83,9 +84,9 @@ pub(super) fn psns(packet: &Packet) -> u32 {
 }
 
 /// The PSN that a response repeats, and the last request that it acknowledges (InfiniBand volume 1, section 9.7.5).
-/// In all but the first packet of a READ response, the PSN is one of the response's own; a NAK repeats the PSN of
-/// the request that it refuses or waits for. In a sample, one that waits says nothing: what came after the missing request
-/// may not be in the sample.
+/// In all but the first packet of a READ response, the PSN is one of the response's own; a NAK repeats the PSN of the
+/// request that it refuses or waits for. In a sample, one that waits says nothing: what came after the missing
+/// request may not be in the sample.
 #[inline]
 pub(super) fn answered(packet: &Packet, in_sample: bool) -> Option<(Psn, Psn)> {
     let psn = packet.bth.psn();

@@ -1,10 +1,10 @@
 //! The sample of packets from which the resolver learns, and which packets of a quiet port are looked up at all.
 //!
-//! The sample has one of each so many successive PSNs (`learn`), which a secret key and both addresses draw. It is the same for a request and for the response that repeats its PSN. So what the
-//! resolver sees is what it would see if the other packets had taken another way, both requests and responses: the true
-//! candidate of a response in the sample is in the table, whoever chooses the PSNs. Nothing else may decide what it
-//! learns from. If congestion did, it would see responses to requests that it has never seen, and it excludes
-//! candidates for good.
+//! The sample has one of each so many successive PSNs (`learn`), which a secret key and both addresses draw. It is
+//! the same for a request and for the response that repeats its PSN. So what the resolver sees is what it would see
+//! if the other packets had taken another way, both requests and responses: the true candidate of a response in the
+//! sample is in the table, whoever chooses the PSNs. Nothing else may decide what it learns from. If congestion did,
+//! it would see responses to requests that it has never seen, and it excludes candidates for good.
 //!
 //! RDMA READ requests are always seen, because responses repeat any PSN of those that they take. After one, another
 //! life of the queue pair may have sent the same PSNs unseen: so each request after a READ begins anew. A NAK for a
@@ -21,7 +21,7 @@ use units::Nanos;
 use wire::ethernet;
 use wire::roce::{self, Psn};
 
-/// How a packet is taken.
+/// The attention to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attention {
     /// The resolver learns from it.

@@ -3,12 +3,12 @@
 //! It is bounded, and its memory is reserved when it is made. The index is written then, 8 to 16 bytes a flow, and the
 //! rest is touched only as it fills, unless the allocator touches it beforehand.
 //!
-//! A set-associative [`Index`] of one word per place leads to the flows. A word has the flow's slot and some bits of its
-//! hash, so that a look-up costs two cache misses, the set and the flow's line; a burst overlaps them by
-//! [`FlowTable::peek`] and [`FlowTable::peek_flow`]. Flows that have been idle for too long are removed as new ones come:
-//! each insertion checks a few slots from a hand that moves round, and an idle flow costs nothing otherwise. If the set of
-//! a new flow is full, the idlest of the set makes room. So no packet costs more than a visit of some 40 places and slots;
-//! and as the hash is keyed, no sender can choose flows that share a set.
+//! A set-associative [`Index`] of one word per place leads to the flows. A word has the flow's slot and some bits of
+//! its hash, so that a look-up costs two cache misses, the set and the flow's line; a burst overlaps them by
+//! [`FlowTable::peek`] and [`FlowTable::peek_flow`]. Flows that have been idle for too long are removed as new ones
+//! come: each insertion checks a few slots from a hand that moves round, and an idle flow costs nothing otherwise. If
+//! the set of a new flow is full, the idlest of the set makes room. So no packet costs more than a visit of some 40
+//! places and slots; and as the hash is keyed, no sender can choose flows that share a set.
 
 mod entry;
 #[cfg(test)]
@@ -130,9 +130,9 @@ impl FlowTable {
         hot.is_of(key).then_some(Slot(guess.index() as u32))
     }
 
-    /// Takes the next expected data packet of a flow, or a repeated one without news, and counts these `bytes` of it, and
-    /// as many for each packet that was left out, up to `most` in all.
-    /// Returns whether it was one: no other packet is, and none from an origin without this `digest`.
+    /// Takes the next expected data packet of a flow, or a repeated one without news, and counts these `bytes` of it,
+    /// and as many for each packet that was left out, up to `most` in all. Returns whether it was one: no other
+    /// packet is, and none from an origin without this `digest`.
     #[inline(always)]
     pub fn go_on(
         &mut self,
@@ -154,8 +154,8 @@ impl FlowTable {
         usual || self.repeats(slot, psn, bytes, Tick::of(now))
     }
 
-    /// Takes a data packet from which nothing is learnt, if it is simply a later one of a flow, and counts these `bytes` of
-    /// it. Returns whether it was one: none is from an origin without this `digest`, or ends a silence.
+    /// Takes a data packet from which nothing is learnt, if it is simply a later one of a flow, and counts these
+    /// `bytes` of it. Returns whether it was one: none is from an origin without this `digest`, or ends a silence.
     #[inline(always)]
     pub fn go_by(&mut self, slot: Slot, digest: u32, now: Nanos, psn: Psn, bytes: WireBytes) -> bool {
         let (hot, now) = (&mut self.hot[slot.index()], Tick::of(now));

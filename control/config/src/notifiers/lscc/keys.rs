@@ -58,7 +58,7 @@ table! {
         flows: At<u32>, default(1_u32 << 16);
         /// The port forgets a flow that is idle for this long; with `learn` above 1, one of which it has seen nothing for `learn` times as long
         ageing: At<Interval>, default(Interval::from_secs(10));
-        /// The port [learns senders](lscc.md#quiet-links) from one of so many sequence numbers, and looks up the other packets only while CNPs are near: 1, 2, 4, 8 or 16. With 1, direct INT or THEMIS on the port, it looks up all packets at all times
+        /// The port [learns senders](lscc.md#quiet-links) from one of so many sequence numbers, and looks up the other packets only while CNPs are near: 1, 2, 4, 8 or 16. Above 1, numbers do not resolve queue pairs that send READs. With 1, direct INT or THEMIS on the port, it looks up all packets at all times
         learn: At<u32>, default(16_u32);
         cnp: CnpDecl, absent;
         senders: SendersDecl, absent;

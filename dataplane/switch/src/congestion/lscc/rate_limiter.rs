@@ -96,8 +96,8 @@ pub(crate) struct RateLimiter {
     advanced: Option<(Nanos, Option<BitRate>)>,
     /// Whether flows are listed: a rate is in force, and CNPs may be near.
     awake: bool,
-    /// The length of the pseudo-queue above which that is so, where the others are not looked up: one that fills as
-    /// quickly as the link could carry passes the reference an interval later.
+    /// The length of the pseudo-queue above which that is so, where the others are not looked up: one that fills
+    /// at most as quickly as the link could carry passes the reference an interval later.
     wakes_above: WireBytes,
     states: FlowStates,
     list: List,
@@ -160,7 +160,8 @@ impl RateLimiter {
         self.states.peek(slot, hot)
     }
 
-    /// Shows a packet of the flow in `slot` to direct INT. Returns whether its sender gets direct INT and no direct CNP.
+    /// Shows a packet of the flow in `slot` to direct INT. Returns whether its sender gets direct INT and no direct
+    /// CNP.
     fn replaces_cnps(
         &mut self,
         frame: Crossing<'_>,
@@ -254,7 +255,8 @@ impl RateLimiter {
         self.advertised.receive(now, packet)
     }
 
-    /// Advances the pseudo-queue to `now`, as traffic arrives, and wakes or lets go of `flows`. Returns the rate in force.
+    /// Advances the pseudo-queue to `now`, as traffic arrives, and wakes or lets go of `flows`. Returns the rate in
+    /// force.
     #[inline(never)]
     fn advance(&mut self, now: Nanos, flows: &mut Flows) -> Option<BitRate> {
         self.advertised.note_traffic(now);
@@ -368,7 +370,8 @@ impl Scheme for RateLimiter {
         port.notifiers.lscc.is_some()
     }
 
-    /// Flows that were to be notified are lost with their slots and counted, because marks may have been removed for them.
+    /// Flows that were to be notified are lost with their slots and counted, because marks may have been removed for
+    /// them.
     fn configure(&mut self, spare: &mut Self, exchanged: bool) {
         if exchanged {
             self.counters.not_notified += self.to_notify();

@@ -333,8 +333,8 @@ mod tests {
         assert!(known.contains(&15_999) && !known.contains(&0));
     }
 
-    /// Hosts 1 to 400 ask for a connection each, from the same station; then a flood comes from another origin. How many are
-    /// answered all the same?
+    /// Hosts 1 to 400 ask for a connection each, from the same station; then a flood comes from another origin. How
+    /// many are answered all the same?
     fn answered_after(flood: impl Fn(u32) -> (Hosts, (u16, u8))) -> usize {
         let mut requests = Requests::new();
         for host in 100..500 {

@@ -139,8 +139,8 @@ impl Resolver {
         }
     }
 
-    /// Takes an RDMA READ request, as [`Resolver::request`], where the resolver sees all of them and only a sample of the
-    /// others.
+    /// Takes an RDMA READ request, as [`Resolver::request`], where the resolver sees all of them and only a sample of
+    /// the others.
     pub fn read(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos, psn: Psn, packets: u32) {
         self.request(table, slot, now, psn, packets);
         table.cold_mut(slot).flags.set(Flags::AFTER_READ, true);
@@ -218,8 +218,8 @@ impl Resolver {
         (contradicts, behind || late || !progress.has_requests())
     }
 
-    /// Whether a packet that is not shown to the resolver, on a half-flow that PSNs have bound, may come from a queue pair in
-    /// another life.
+    /// Whether a packet that is not shown to the resolver, on a half-flow that PSNs have bound, may come from a queue
+    /// pair in another life.
     pub fn doubts(&self, table: &FlowTable, slot: Slot, now: Nanos, kind: Kind, psn: Psn) -> bool {
         let Some(partner) = table.partner(slot) else { return false };
         if table.cold(slot).flags.has(Flags::MANAGED) {
@@ -397,8 +397,8 @@ impl Resolver {
         }
     }
 
-    /// A half-flow that is not bound leaves its chain. A response to what has gone by on it may yet come, on a half-flow
-    /// that is not known.
+    /// A half-flow that is not bound leaves its chain. A response to what has gone by on it may yet come, on a
+    /// half-flow that is not known.
     fn depart(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         let hot = table.hot(slot);
         let heard = hot.progress.has_requests() || table.cold(slot).flags.has(Flags::STRANGERS);

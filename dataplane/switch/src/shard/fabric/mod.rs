@@ -76,8 +76,8 @@ pub(super) struct Fabric<F> {
     notifying: PortSet,
     /// Ports of this shard that have a queue for each far port.
     steered: PortSet,
-    /// Ports of this shard that do more than to send frames and to exchange PFC frames. All others skip in one test what
-    /// these do.
+    /// Ports of this shard that do more than to send frames and to exchange PFC frames. All others skip in one test
+    /// what these do.
     equipped: PortSet,
     /// Handoffs to each shard.
     outboxes: Vec<Outbox<F>>,
@@ -192,8 +192,8 @@ impl<F: Frame> Fabric<F> {
         self.publish();
     }
 
-    /// Finds the ports that have queues for far ports, and those with a service, with a watchdog or thresholds that act, or
-    /// with senders to notify, to whom any port may lead.
+    /// Finds the ports that have queues for far ports, and those with a service, with a watchdog or thresholds that
+    /// act, or with senders to notify, to whom any port may lead.
     fn note_equipment(&mut self, program: &Program) {
         let steers = |port: &PortId| self.egress[port.index()].steering().is_some();
         let is_equipped = |port: &PortId| {

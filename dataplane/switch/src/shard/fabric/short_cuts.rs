@@ -1,10 +1,10 @@
 //! The short cuts of the path in [`Fabric::ingress`]. They leave the same state as the path, and save 62 and 95
 //! instructions for each frame (callgrind, `benches/notes/performance.md`).
 //!
-//! - [`Fabric::pass`] is `carry_out` and the egress of the frame in one, for a lone frame that meets an idle port: no queue,
-//!   no scheduler, no turn.
-//! - [`Fabric::follow`] is `receive` and `add_to` in one, for the frames that follow in a run: it knows the decision that they
-//!   must have, and writes into their queue. It is its own loop for each way in which schemes see the frames.
+//! - [`Fabric::pass`] is `carry_out` and the egress of the frame in one, for a lone frame that meets an idle port: no
+//!   queue, no scheduler, no turn.
+//! - [`Fabric::follow`] is `receive` and `add_to` in one, for the frames that follow in a run: it knows the decision
+//!   that they must have, and writes into their queue. It is its own loop for each way in which schemes see the frames.
 
 use super::Fabric;
 use super::arrival::{Arrival, Decided, Entrance, Next};
@@ -62,16 +62,16 @@ impl<F: Frame> Fabric<F> {
         addresses.is_none() && !detours && !(keeps_flows && self.may_hold_up(port))
     }
 
-    /// Whether the frames that follow in `run` at a plain entrance go straight into their queue, and are seen by the schemes
-    /// of one port at most.
+    /// Whether the frames that follow in `run` at a plain entrance go straight into their queue, and are seen by the
+    /// schemes of one port at most.
     #[inline]
     pub(super) fn leads(&self, entrance: &Entrance<'_>, run: &Run) -> bool {
         let is_seen_once = || run.shown != self.notifying.contains(entrance.port);
         run.way == Way::Queue && (!entrance.keeps_flows || is_seen_once())
     }
 
-    /// Queues the frames that follow in `run`, which adds to its queue directly, and charges the run. Returns the next frame,
-    /// which does not belong to it.
+    /// Queues the frames that follow in `run`, which adds to its queue directly, and charges the run. Returns the
+    /// next frame, which does not belong to it.
     #[inline]
     pub(super) fn follow(
         &mut self,

@@ -129,8 +129,8 @@ impl Scene {
         Descriptor::parse(&headers, Bytes(64)).unwrap().ecn()
     }
 
-    /// Lets a CNP for `flow` come from the long link some microseconds from now, from the station of its host at `port`.
-    /// Returns whether it passes.
+    /// Lets a CNP for `flow` come from the long link some microseconds from now, from the station of its host at
+    /// `port`. Returns whether it passes.
     fn receive_cnp(&mut self, after: u64, flow: Option<Slot>, port: PortId) -> bool {
         let now = self.now + Interval::from_micros(after);
         self.limiter.receive_cnp(now, flow, &mut self.flows, origin(port))
