@@ -6,7 +6,6 @@ use switch::program::PortSettings;
 use switch::receive_ring::RingRoom;
 use units::{BitRate, Bytes, Interval, WireBytes};
 
-use crate::keys::running::MOST_LANES;
 use units::human::{length, thousands};
 
 /// The assumed capacity of a core, in frames per second of any length. With everything on, 65,536 flows and frames of
@@ -14,8 +13,11 @@ use units::human::{length, thousands};
 /// carries more, and a million flows less.
 pub const FRAMES_PER_SECOND: u64 = 5_000_000;
 
-/// Lanes share ports by the addresses of hosts, which is never even. The busiest one is assumed to get this many twelfths of an
-/// even share, so 0.6 of what two lanes get.
+/// The most lanes: more than any port that there is needs, as each pays for the others in headroom.
+pub(crate) const MOST_LANES: u8 = 16;
+
+/// Lanes share ports by the addresses of hosts, which is never even. The busiest one is assumed to get twelve tenths of an even
+/// share, so 0.6 of what two lanes get.
 const BUSIEST: (u64, u64) = (12, 10);
 
 /// The path MTUs of RDMA (InfiniBand Architecture Specification, volume 1, section 9.2, PMTU), in bytes of payload.

@@ -235,7 +235,7 @@ fn of_lanes(LanesRefusal { port, what }: &LanesRefusal, document: &Document) -> 
             let adaptive = queues.find_map(|queue| queue.ecn.as_ref()?.place_of("adaptive"));
             adaptive.unwrap_or(&port.place).clone()
         }
-        U::Notifiers | U::Queues => port.first(&["lscc", "themis", "supplement"]).clone(),
+        U::Notifiers | U::Queues => notifiers::place_of_first(port).clone(),
         U::Remap => port.first(&["remap"]).clone(),
         U::Int => port.first(&["int"]).clone(),
         U::LinkDelay => port.first(&["link_delay"]).clone(),

@@ -4,6 +4,7 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use units::{Bytes, Interval};
 
+use crate::core_load::MOST_LANES;
 use crate::machine::{
     Account, Argument, Core, Driver, FilePrefix, Hugepages, Idle, InterfaceName, MemifRole, PciAddress,
     Permissions, PfcFrames, Privileges, Probability, RingSize, SocketPath, VirtualDevice,
@@ -18,8 +19,6 @@ use crate::value::Length;
 const METRICS: SocketAddr = SocketAddr::new(core::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9_464);
 /// The size of a device's rings. 10 us of 60-byte frames at 100G are 1,488 frames.
 const DESCRIPTORS: RingSize = RingSize(1_024);
-/// The most lanes: more than any port that there is needs, as each pays for the others in headroom.
-pub(crate) const MOST_LANES: u8 = 16;
 /// Slightly less than light needs for the longest `distance`.
 pub(crate) const LONGEST_DELAY: Interval = Interval::from_millis(200);
 const MINUTE: Interval = Interval::from_secs(60);

@@ -67,6 +67,11 @@ pub(crate) fn place(error: &NotifiersError, decl: &PortDecl) -> Option<Place> {
     }
 }
 
+/// The place of the first scheme of the port, or of the port if it has none.
+pub(crate) fn place_of_first(decl: &PortDecl) -> &Place {
+    decl.first(&["lscc", "themis", "supplement"])
+}
+
 /// The keys to write instead, where the error does not say what would be valid.
 pub(crate) fn remedy(error: &NotifiersError) -> String {
     match error {
