@@ -133,6 +133,50 @@ pub struct PortInspection {
     pub watchdog: WatchdogLog,
 }
 
+impl PortInspection {
+    /// Adds what another lane of the port has seen to this inspection of the lead: counters, delays, and what is inside. What a
+    /// link has once is the lead's: pauses, schemes, watermarks, the watchdog. Of schemes, only those that keep nothing at the
+    /// other lanes run where there are lanes.
+    pub fn add_lane(&mut self, lane: &Self) {
+        // All fields are named here and below, so that a new one isn't forgotten.
+        let Self {
+            at: _,
+            ingress,
+            groups,
+            queues,
+            delays,
+            control_sent,
+            pauses: _,
+            flow_control: _,
+            flows: _,
+            link_delay: _,
+            link_agent: _,
+            advertiser_lateness: _,
+            adaptive_ecn: _,
+            bounces: _,
+            hidden,
+            notifiers: _,
+            bridge,
+            watchdog: _,
+        } = lane;
+        self.ingress.add_lane(ingress);
+        self.groups.iter_mut().zip(groups).for_each(|(group, more)| group.add_lane(more));
+        self.queues.iter_mut().zip(queues).for_each(|(queue, more)| queue.add_lane(more));
+        self.delays.iter_mut().zip(delays).for_each(|(delay, more)| delay.add(more));
+        self.control_sent += *control_sent;
+        let HiddenCounters { macsec, tagged } = hidden;
+        self.hidden.macsec += macsec;
+        self.hidden.tagged += tagged;
+        if let (Some(changes), Some(BridgeCounters { moved, displaced, refused })) =
+            (&mut self.bridge, bridge)
+        {
+            changes.moved += moved;
+            changes.displaced += displaced;
+            changes.refused += refused;
+        }
+    }
+}
+
 impl<F: Frame> Shard<F> {
     /// Copies the whole state of `port` at `now` to `into`. Does not allocate.
     pub fn inspect(&self, now: Nanos, port: PortId, into: &mut PortInspection) {

@@ -1,61 +1,16 @@
-//! The figures of a port that several lanes drive, as one.
+//! What several lanes of a port have counted, as one: the parts of an inspection.
 
-use super::inspect::{GroupReport, PortInspection, QueueReport};
+use super::inspect::{GroupReport, QueueReport};
 use crate::egress::PausesReceived;
-use crate::forwarding::BridgeCounters;
-use crate::ingress::{HiddenCounters, IngressCounters};
+use crate::ingress::IngressCounters;
 
 /// Adds `more` to the counters in the same places.
 fn add_each<T: Copy + core::ops::AddAssign>(counters: &mut [T], more: &[T]) {
     counters.iter_mut().zip(more).for_each(|(counter, more)| *counter += *more);
 }
 
-impl PortInspection {
-    /// Adds what another lane of the port has seen to this inspection of the lead: counters, delays, and what is inside. What a
-    /// link has once is the lead's: pauses, schemes, watermarks, the watchdog. Of schemes, only those that keep nothing at the
-    /// other lanes run where there are lanes.
-    pub fn add_lane(&mut self, lane: &Self) {
-        // All fields are named here and below, so that a new one isn't forgotten.
-        let Self {
-            at: _,
-            ingress,
-            groups,
-            queues,
-            delays,
-            control_sent,
-            pauses: _,
-            flow_control: _,
-            flows: _,
-            link_delay: _,
-            link_agent: _,
-            advertiser_lateness: _,
-            adaptive_ecn: _,
-            bounces: _,
-            hidden,
-            notifiers: _,
-            bridge,
-            watchdog: _,
-        } = lane;
-        self.ingress.add_lane(ingress);
-        self.groups.iter_mut().zip(groups).for_each(|(group, more)| group.add_lane(more));
-        self.queues.iter_mut().zip(queues).for_each(|(queue, more)| queue.add_lane(more));
-        self.delays.iter_mut().zip(delays).for_each(|(delay, more)| delay.add(more));
-        self.control_sent += *control_sent;
-        let HiddenCounters { macsec, tagged } = hidden;
-        self.hidden.macsec += macsec;
-        self.hidden.tagged += tagged;
-        if let (Some(changes), Some(BridgeCounters { moved, displaced, refused })) =
-            (&mut self.bridge, bridge)
-        {
-            changes.moved += moved;
-            changes.displaced += displaced;
-            changes.refused += refused;
-        }
-    }
-}
-
 impl IngressCounters {
-    fn add_lane(&mut self, lane: &Self) {
+    pub(super) fn add_lane(&mut self, lane: &Self) {
         let Self { received, copies, answers, consumed, dropped, dropped_roce, lost_notifications } = lane;
         add_each(&mut self.received, received);
         add_each(&mut self.copies, copies);
@@ -68,7 +23,7 @@ impl IngressCounters {
 }
 
 impl GroupReport {
-    fn add_lane(&mut self, lane: &Self) {
+    pub(super) fn add_lane(&mut self, lane: &Self) {
         let Self {
             lossless: _,
             occupancy,
@@ -85,7 +40,7 @@ impl GroupReport {
 }
 
 impl QueueReport {
-    fn add_lane(&mut self, lane: &Self) {
+    pub(super) fn add_lane(&mut self, lane: &Self) {
         let Self {
             waiting,
             counters,
@@ -109,7 +64,10 @@ impl QueueReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PortInspection;
     use crate::egress::QueueCounters;
+    use crate::forwarding::BridgeCounters;
+    use crate::ingress::HiddenCounters;
     use crate::ledger::Volume;
     use units::{Bytes, Interval, Nanos, PrioritySet};
 
