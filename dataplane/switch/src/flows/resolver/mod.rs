@@ -375,7 +375,9 @@ impl Resolver {
             self.counters.resolved_by_cm += 1;
         }
         for half in [forth, back] {
-            table.cold_mut(half).flags.set(Flags::MANAGED, true);
+            let flags = &mut table.cold_mut(half).flags;
+            flags.set(Flags::MANAGED, true);
+            flags.set(Flags::ENDED, false);
         }
     }
 
@@ -491,8 +493,12 @@ impl Resolver {
         self.data.unresolved -= u32::from(table.hot(slot).progress.has_data());
     }
 
-    /// Notes that a half-flow goes on from another origin.
-    pub fn note_move(&mut self, table: &FlowTable, slot: Slot, now: Nanos) {
+    /// Notes that a half-flow goes on from another origin. If management has ended its pair, though from elsewhere than
+    /// its packets came, this may be the origin of the next user of a queue pair, and the pair is suspended.
+    pub fn note_move(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
+        if table.cold(slot).flags.has(Flags::ENDED) {
+            self.suspend(table, slot, now);
+        }
         self.changes.note(table, slot, table.partner(slot), FlowChangeKind::Moved, now);
     }
 
@@ -531,10 +537,13 @@ fn forget(table: &mut FlowTable, slot: Slot) {
 }
 
 /// Takes an unproven message that the connection manager has ended a pair. If it is true, the PSNs of the next
-/// users of the queue pairs will show it.
+/// users of the queue pairs will show it, or their origin.
 fn distrust(table: &mut FlowTable, slot: Slot) {
-    for half in [Some(slot), table.partner(slot)].into_iter().flatten() {
-        table.cold_mut(half).flags.set(Flags::MANAGED, false);
+    let Some(partner) = table.partner(slot) else { return };
+    for half in [slot, partner] {
+        let flags = &mut table.cold_mut(half).flags;
+        flags.set(Flags::MANAGED, false);
+        flags.set(Flags::ENDED, true);
     }
 }
 

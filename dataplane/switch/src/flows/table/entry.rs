@@ -443,7 +443,7 @@ impl Flags {
     pub const LEFT_OUT: Self = Self(4);
     /// The connection manager bound it.
     pub const MANAGED: Self = Self(8);
-    /// The connection manager ended it.
+    /// The connection manager ended it; if it is bound, by a message from elsewhere.
     pub const ENDED: Self = Self(16);
     /// Packets are accepted from one origin alone: `source`, `ingress` and `tag` are valid.
     pub const PINNED: Self = Self(32);

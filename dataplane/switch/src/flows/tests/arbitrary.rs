@@ -189,16 +189,19 @@ impl Connection {
         port.at(0, 1);
     }
 
+    /// The responses to what `side` asked that are under way arrive.
+    fn arrive(&mut self, port: &mut Port, side: usize) {
+        while !self.directions[side].responses.is_empty() {
+            self.respond(port, side, false, false);
+        }
+    }
+
     /// Everything that is under way arrives, and is acknowledged.
     fn close(&mut self, port: &mut Port) {
         for side in [0, 1] {
-            while !self.directions[side].responses.is_empty() {
-                self.respond(port, side, false, false);
-            }
+            self.arrive(port, side);
             self.repeat(port, side);
-            while !self.directions[side].responses.is_empty() {
-                self.respond(port, side, false, false);
-            }
+            self.arrive(port, side);
         }
         if self.plan.managed {
             port.disconnect(self.hosts(0), self.qps[1], self.id);
@@ -325,7 +328,7 @@ fn run_at(
             }
             Step::Repeat { side } => connection.repeat(&mut port, side),
             Step::Congest { awake } => port.awake = awake,
-            Step::Wait { millis } => port.now += Interval::from_millis(millis),
+            Step::Wait { millis } => wait(&mut port, &mut connections, millis),
             Step::Forge { side, what, any, psn } => connection.forge(&mut port, side, what, any, psn),
             Step::Replace { plan } => {
                 id += 2;
@@ -335,6 +338,18 @@ fn run_at(
         check(&port, &connections)?;
     }
     Ok(port)
+}
+
+/// Lets so much time pass. No response is under way for longer than a second.
+fn wait(port: &mut Port, connections: &mut [Connection], millis: u64) {
+    if millis >= 1_000 {
+        for connection in connections {
+            for side in [0, 1] {
+                connection.arrive(port, side);
+            }
+        }
+    }
+    port.now += Interval::from_millis(millis);
 }
 
 /// Connection `number` and the next one swap the queue pairs of one side. `id` is that of the first of the two new

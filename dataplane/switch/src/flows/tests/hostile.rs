@@ -274,6 +274,18 @@ fn who_did_not_make_a_connection_does_not_end_it_at_once() {
 }
 
 #[test]
+fn who_takes_a_pair_before_its_sender_does_not_leave_it_to_the_next_user_of_the_queue_pair() {
+    let mut port = Port::new();
+    port.connect(X_TO_Y, 0x10, 0x20, 5);
+    port.at(1, 9).write(X_TO_Y, 0x20, START);
+    port.at(0, 1).disconnect(X_TO_Y, 0x20, 5);
+    assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10), "it is not proven");
+    port.now += Interval::from_secs(2);
+    port.write(X_TO_Y, 0x20, START + 1);
+    assert_eq!(port.source(X_TO_Y, 0x20), None);
+}
+
+#[test]
 fn two_replies_in_the_name_of_a_host_leave_it_without_a_pair() {
     // Y asks X; a host beside X answers first, and makes the pair distrusted.
     let mut port = Port::new();
