@@ -466,10 +466,14 @@ fn forgery() -> impl Strategy<Value = Step> {
         .prop_map(|(side, what, any, psn)| Step::Forge { side, what, any, psn })
 }
 
+fn congestion() -> impl Strategy<Value = Step> {
+    any::<bool>().prop_map(|awake| Step::Congest { awake })
+}
+
 /// Events of the link: congestion, and silence that may be longer than a packet takes.
 fn of_the_link() -> impl Strategy<Value = Step> {
     prop_oneof![
-        1 => any::<bool>().prop_map(|awake| Step::Congest { awake }),
+        1 => congestion(),
         1 => (0..3_000_u64).prop_map(|millis| Step::Wait { millis }),
     ]
 }
@@ -500,7 +504,7 @@ proptest! {
         plans in prop::collection::vec(plan(zero_or_random(), Just(2)), 1..8),
         steps in prop::collection::vec(
             (0..8_usize, prop_oneof![
-                16 => step(plan(zero_or_random(), Just(2))), 8 => forgery(), 2 => of_the_link(),
+                16 => step(plan(zero_or_random(), Just(2))), 8 => forgery(), 1 => congestion(),
             ]), 0..250
         ),
     ) {
