@@ -52,6 +52,7 @@ local = "10.255.0.1"
 peer = "10.255.0.2"
 key = "000102030405060708090a0b0c0d0e0f"
 flows = 262144
+learn = 1
 "#;
 
 /// A capture whose second frame is a RoCEv2 packet with DSCP 26, a WRITE.

@@ -1,7 +1,6 @@
 //! The attention of a port to packets: which of them teach the resolver, are looked up, or go by.
 
 use super::packet::{self, Packet};
-use super::resolver::QUIET;
 use super::role::Role;
 use super::sample::{Attention, Sample, Watch};
 use super::table::Tick;
@@ -55,7 +54,7 @@ impl Flows {
     /// Whether the silence of an origin would have been noticed for about a second.
     pub(super) fn notices_silence(&self, now: Nanos) -> bool {
         self.sample.is_none()
-            || self.is_watched(now) && now.since(self.watch.since).0 >> Tick::SHIFT > QUIET.into()
+            || self.is_watched(now) && now.since(self.watch.since).0 >> Tick::SHIFT > Tick::QUIET.into()
     }
 
     /// The attention to a packet that crosses this `way`, on a port with a sample. `looks` is whether it is looked up

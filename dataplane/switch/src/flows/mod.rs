@@ -49,7 +49,7 @@ use crate::hash::HashKey;
 use crate::program::FlowSettings;
 use core::hint::black_box;
 use packet::Packet;
-use resolver::{Envelope, PsnPosition, QUIET, Resolver, Response};
+use resolver::{Envelope, PsnPosition, Resolver, Response};
 use role::{Kind, Role};
 use sample::Watch;
 use serde::{Deserialize, Serialize};
@@ -377,7 +377,7 @@ impl Flows {
             None => resolver::pin(table, slot, *origin),
         }
         // The resolver is to know of a silence that this packet ends.
-        if Tick::of(now).since(table.hot(slot).last_seen) > QUIET {
+        if Tick::of(now).since(table.hot(slot).last_seen) > Tick::QUIET {
             resolver::end_silence(table, slot);
         }
         // Whatever its number says, its origin is not silent.
@@ -417,7 +417,7 @@ impl Flows {
             let stays = || !notices_silence || !resolver.follows(table, slot, now, position);
             if known.is_some() && stays() {
                 resolver.pass_over(table, slot, now);
-                if Tick::of(now).since(before) > QUIET {
+                if Tick::of(now).since(before) > Tick::QUIET {
                     self.watch_origins(now);
                 }
                 return Sighting::Stranger;

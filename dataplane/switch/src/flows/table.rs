@@ -17,7 +17,6 @@ mod tests;
 pub(crate) use entry::{Cold, Flags, Hot, Link, Note, Progress, Slot, Tag, Tick};
 
 use super::packet::{FlowKey, Hosts};
-use super::resolver::QUIET;
 use crate::hash::{HashKey, KeyedHash};
 use crate::table::Index;
 use serde::{Deserialize, Serialize};
@@ -161,7 +160,7 @@ impl FlowTable {
         let (hot, now) = (&mut self.hot[slot.index()], Tick::of(now));
         let is_managed = || self.cold[slot.index()].flags.has(Flags::MANAGED);
         let known = hot.comes_from(digest)
-            && now.is_within(self.ageing.min(QUIET), hot.last_seen)
+            && now.is_within(self.ageing.min(Tick::QUIET), hot.last_seen)
             && (hot.progress.is_soon(psn) || hot.source().is_none() || is_managed());
         if known {
             hot.last_seen = now;

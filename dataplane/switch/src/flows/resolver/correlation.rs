@@ -54,8 +54,6 @@ const NEAR_ZERO: u32 = 1 << 16;
 /// The widest range of PSNs that is kept: as many as can be in flight where PSNs are used at all.
 const WIDEST: u32 = FlowSettings::MOST_PSNS;
 const _: () = assert!(Windows::LEAST <= WIDEST);
-/// The time in ticks, about a second, after which a quiet half-flow may be another one.
-pub(in crate::flows) const QUIET: u32 = 1 << 14;
 
 /// The limits on PSNs that follow from the rate and the round trip of the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,7 +169,7 @@ pub(super) fn look(
 /// Notes the response. Returns whether it is new. If it does not continue the former ones, the queue pair has been
 /// used again, and all findings are forgotten.
 pub(super) fn note(windows: Windows, table: &mut FlowTable, slot: Slot, response: Response) -> bool {
-    let quiet = Tick::of(response.now).since(response.before) > QUIET;
+    let quiet = Tick::of(response.now).since(response.before) > Tick::QUIET;
     let cold = table.cold_mut(slot);
     let step = response.acknowledged.distance_from(cold.answered);
     let continues = cold.flags.has(Flags::ANSWERED) && !quiet && (0..=windows.jump as i32).contains(&step);
@@ -188,7 +186,7 @@ const fn start_over(cold: &mut Cold) {
     (cold.excluded, cold.other, cold.confirmations, cold.tries) = (0, Link::NONE, 0, 0);
 }
 
-/// Notes that a half-flow was silent for [`QUIET`] until a packet that teaches nothing. The next response no longer
+/// Notes that a half-flow was silent for [`Tick::QUIET`] until a packet that teaches nothing. The next response no longer
 /// shows it, and must start over as if that packet had not come. A pair stays.
 pub(in crate::flows) fn end_silence(table: &mut FlowTable, slot: Slot) {
     let is_bound = table.partner(slot).is_some();
@@ -250,7 +248,7 @@ fn only_candidate(
 
 /// Whether a half-flow has been idle for so long that nothing on it can be in flight.
 fn has_gone(table: &FlowTable, slot: Slot, now: Tick) -> bool {
-    now.since(table.hot(slot).last_seen) > QUIET && table.has_aged(slot, now)
+    now.since(table.hot(slot).last_seen) > Tick::QUIET && table.has_aged(slot, now)
 }
 
 fn place(windows: Windows, hot: &Hot, cold: &Cold, response: Response) -> Place {
@@ -381,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_half_flow_has_gone_when_it_was_quiet_for_a_second_and_has_aged() {
-        for (ageing, goes_after) in [(100, QUIET), (2 * QUIET, 2 * QUIET)] {
+        for (ageing, goes_after) in [(100, Tick::QUIET), (2 * Tick::QUIET, 2 * Tick::QUIET)] {
             let (table, slot) = requested(ageing, 1);
             let gone = |ticks| has_gone(&table, slot, Tick::of(at(ticks)));
             assert!(!gone(goes_after) && gone(goes_after + 1), "{ageing}");
@@ -404,7 +402,7 @@ mod tests {
 
     #[test]
     fn what_was_confirmed_is_forgotten_after_more_than_a_quiet_second() {
-        for (quiet, kept) in [(QUIET, 3), (QUIET + 1, 0)] {
+        for (quiet, kept) in [(Tick::QUIET, 3), (Tick::QUIET + 1, 0)] {
             let (mut table, slot) = requested(100, 1);
             let cold = table.cold_mut(slot);
             (cold.answered, cold.confirmations) = (psn(START), 3);

@@ -10,7 +10,7 @@ mod correlation;
 
 pub use changes::{FlowChange, FlowChangeKind};
 pub(super) use cm::Envelope;
-pub(super) use correlation::{QUIET, Response, end_silence};
+pub(super) use correlation::{Response, end_silence};
 
 use super::packet::{FlowKey, Hosts, Origin};
 use super::role::Kind;
@@ -243,7 +243,7 @@ impl Resolver {
     /// origin for about a second, and on a bound half-flow the packet must continue where the others ended.
     /// Stations move, and routes change; but a forger sends beside the true sender.
     pub fn follows(&self, table: &FlowTable, slot: Slot, now: Nanos, position: PsnPosition) -> bool {
-        if Tick::of(now).since(table.hot(slot).last_seen) <= QUIET {
+        if Tick::of(now).since(table.hot(slot).last_seen) <= Tick::QUIET {
             return false;
         }
         let Some(partner) = table.partner(slot) else { return true };
@@ -404,7 +404,7 @@ impl Resolver {
     fn depart(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
         let hot = table.hot(slot);
         let heard = hot.progress.has_requests() || table.cold(slot).flags.has(Flags::STRANGERS);
-        if heard && Tick::of(now).since(hot.last_seen) <= QUIET {
+        if heard && Tick::of(now).since(hot.last_seen) <= Tick::QUIET {
             let hosts = hot.key().hosts;
             self.chains.leave_gap(table, &hosts, now);
         }

@@ -29,6 +29,8 @@ pub(crate) struct Tick(u32);
 impl Tick {
     /// The unit, as a power of two of nanoseconds.
     pub const SHIFT: u32 = 16;
+    /// The time in ticks, about a second, after which a quiet half-flow may be another one.
+    pub const QUIET: u32 = 1 << 14;
 
     #[inline]
     pub const fn of(now: Nanos) -> Self {
