@@ -29,7 +29,7 @@ impl Line {
 #[repr(align(64))]
 struct Claims(Horizon);
 
-/// What the lanes of one switch share. [Lines](Line) of a lane are written by that lane alone; the horizon of a port is the
+/// What the lanes of one switch share. The lines of a lane are written by that lane alone; the horizon of a port is the
 /// one thing that several lanes write.
 pub struct Board {
     lanes: usize,

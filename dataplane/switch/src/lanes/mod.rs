@@ -9,7 +9,7 @@
 //! | thresholds and pools | each lane judges the sum of its own level and of those that the others last showed |
 //! | sent pauses | by lane 0 alone, the *lead*: two transmit queues have no order on the wire, and an XON that overtakes an XOFF loses frames |
 //! | received pauses | the lane that reads one tells the others; the newest counts |
-//! | time of a link | claimed once for each call of `egress` ([`horizon`]) |
+//! | time of a link | claimed once for each call of `egress` |
 //! | queues | a lane whose frames others outrank, or which had more than its share, claims a quarter of the window |
 //!
 //! A lane *shows* what it has once a turn, behind its last egress, and then passes a fence. It *looks* before each burst and
