@@ -47,6 +47,18 @@ def huge_pages(bytes_needed):
 FILE_PREFIX = f"longspan-bench-{os.getpid()}"
 
 
+def eal_arguments(setting, memory_bytes, devices):
+    """Those of a program of DPDK with a worker on each core of the setting. Its first lcore, which forwards nothing, may
+    share the core of the benchmark."""
+    lcores = [f"0@{setting.housekeeping}"]
+    lcores += [f"{number}@{core}" for number, core in enumerate(setting.workers, 1)]
+    memory = ["--in-memory"]
+    if not setting.huge:
+        memory = ["--no-huge", "-m", str(memory_bytes >> 20), f"--file-prefix={FILE_PREFIX}"]
+    devices = [f"--vdev={device}" for device in devices]
+    return [f"--lcores={','.join(lcores)}", *memory, "--no-pci", "--no-telemetry", *devices, "--"]
+
+
 def remove_runtime_directories():
     """DPDK leaves one behind for each file prefix."""
     for prefix in (FILE_PREFIX, FILE_PREFIX + "-probe"):

@@ -38,18 +38,10 @@ class Testpmd:
         return self.buffers(workload) * (workload.room_bytes + BUFFER_OVERHEAD_BYTES) + (128 << 20)
 
     def command(self, workload, devices, setting):
-        # The first lcore takes commands and forwards nothing, so it may share a core with a worker.
-        lcores = [f"0@{setting.housekeeping}"]
-        lcores += [f"{number}@{core}" for number, core in enumerate(setting.workers, 1)]
-        memory = ["--in-memory"]
-        if not setting.huge:
-            megabytes = str(self.memory_bytes(workload) >> 20)
-            memory = ["--no-huge", "-m", megabytes, f"--file-prefix={machine.FILE_PREFIX}"]
-        devices = [f"--vdev={device}" for device in devices]
         # The output is read while it runs, so lines must not wait in a buffer.
         return [
-            "stdbuf", "-oL", PROGRAM, f"--lcores={','.join(lcores)}", *memory, "--no-pci", "--no-telemetry",
-            *devices, "--", "--interactive", "--disable-link-check", f"--forward-mode={self.mode}",
+            "stdbuf", "-oL", PROGRAM, *machine.eal_arguments(setting, self.memory_bytes(workload), devices),
+            "--interactive", "--disable-link-check", f"--forward-mode={self.mode}",
             f"--nb-cores={len(setting.workers)}", f"--rxq={workload.queues}", f"--txq={workload.queues}",
             f"--mbuf-size={workload.room_bytes}",
             f"--total-num-mbufs={self.buffers(workload)}",

@@ -45,17 +45,9 @@ class TrafficManager:
         return self.buffers(workload) * (workload.room_bytes + BUFFER_OVERHEAD_BYTES) + schedulers + (128 << 20)
 
     def command(self, workload, devices, setting):
-        # The first lcore prints totals and forwards nothing, as testpmd's takes commands.
-        lcores = [f"0@{setting.housekeeping}"]
-        lcores += [f"{number}@{core}" for number, core in enumerate(setting.workers, 1)]
-        memory = ["--in-memory"]
-        if not setting.huge:
-            megabytes = str(self.memory_bytes(workload) >> 20)
-            memory = ["--no-huge", "-m", megabytes, f"--file-prefix={machine.FILE_PREFIX}"]
-        devices = [f"--vdev={device}" for device in devices]
         return [
-            self.program, f"--lcores={','.join(lcores)}", *memory, "--no-pci", "--no-telemetry", *devices,
-            "--", str(self.pipes), str(self.backlog), str(self.buffers(workload)), str(workload.room_bytes),
+            self.program, *machine.eal_arguments(setting, self.memory_bytes(workload), devices),
+            str(self.pipes), str(self.backlog), str(self.buffers(workload)), str(workload.room_bytes),
         ]  # fmt: skip
 
     @contextlib.contextmanager

@@ -353,7 +353,7 @@ fn a_pause_that_one_lane_receives_stops_all_of_them_within_a_turn() {
     lanes.run_until(Nanos(10_000));
     lanes.arrive(2, B, TestFrame::pfc(PrioritySet::EMPTY.with(P3), PauseQuanta::MAX));
     lanes.run_until(lanes.now + AWAY);
-    // What was claimed before may yet start within the window and a frame.
+    // Frames whose time was claimed before may still start: within the window and one frame.
     let last = lanes.now + WINDOW + RATE.serialization().time_of(WireBytes::of_frame(Bytes(LENGTH))) + AWAY;
     lanes.run_until(Nanos(300_000));
     let late = lanes.sent[B.index()].iter().filter(|sent| sent.start > last).count();

@@ -57,7 +57,7 @@ impl Looks {
         Snapshot::new(&Observation { ports: ports.collect(), workers: workers.collect(), ..about })
     }
 
-    /// What is known of a port, of all lanes as one.
+    /// The figures of a port, summed over its lanes.
     fn of_port(&self, crew: &Crew, port: PortId) -> Cow<'_, Inspection> {
         let mut workers = crew.members.iter().zip(&self.0).filter_map(|(member, looks)| {
             let place = member.ports.iter().position(|it| *it == port)?;

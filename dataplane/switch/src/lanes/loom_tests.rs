@@ -1,6 +1,9 @@
 //! What lanes tell each other, under every order in which they may observe it. Each claim has its control: the same without
 //! what makes it hold.
 //!
+//! The threads are loom's: it runs them in turn, as a model of two cores, and only in this test. They are here and not in
+//! `worker`, because a control leaves out the fence, which no caller of a shard can.
+//!
 //! `RUSTFLAGS="--cfg loom" cargo test -p switch --lib loom_tests`, with a separate target directory.
 
 use super::*;

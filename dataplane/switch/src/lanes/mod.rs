@@ -65,6 +65,15 @@ pub const fn beyond_pools(lanes: u64, max_frame: Bytes) -> Bytes {
     Bytes(lanes.saturating_sub(1).saturating_mul(unseen(max_frame).0))
 }
 
+/// The frames that other lanes have for a port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Elsewhere {
+    /// The cells that wait, by priority.
+    pub cells: [u64; Priority::COUNT],
+    /// The bytes on the wire that these lanes have claimed since the start, modulo 2^64.
+    pub claimed: u64,
+}
+
 /// What a lane knows and has shown of a port.
 #[derive(Clone, Default)]
 struct PortState {
@@ -196,22 +205,21 @@ impl Lane {
         state.claimed = state.claimed.wrapping_add(used);
     }
 
-    /// The bytes that wait for `port` on other lanes, by priority.
-    pub fn waiting_of_others(&self, port: PortId) -> [Bytes; Priority::COUNT] {
-        let mut sums = [0; Priority::COUNT];
+    /// The frames that other lanes have for `port`.
+    pub fn waiting_of_others(&self, port: PortId) -> Elsewhere {
+        let mut sum = Elsewhere::default();
         for lane in self.others() {
-            let cells = self.board.waiting(lane, port).cells;
-            sums.iter_mut().zip(cells).for_each(|(sum, cells)| *sum += u64::from(cells));
+            let waiting = self.board.waiting(lane, port);
+            sum.cells.iter_mut().zip(waiting.cells).for_each(|(sum, cells)| *sum += u64::from(cells));
+            sum.claimed = sum.claimed.wrapping_add(waiting.claimed);
         }
-        sums.map(|cells| Cells(cells).bytes())
+        sum
     }
 
-    /// Decides whether this lane comes first at `port`, where `theirs` wait on other lanes.
-    pub fn judge(&mut self, port: PortId, queues: &Queues<'_>, theirs: &[Bytes; Priority::COUNT]) {
-        let claimed = self.others().map(|lane| self.board.waiting(lane, port).claimed);
-        let claimed = claimed.fold(0, u64::wrapping_add);
+    /// Decides whether this lane comes first at `port`.
+    pub fn judge(&mut self, port: PortId, queues: &Queues<'_>, elsewhere: &Elsewhere) {
         let state = &mut self.ports[port.index()];
-        state.turn.judge(queues, &theirs.map(|bytes| Cells::within(bytes.0).0), (state.claimed, claimed));
+        state.turn.judge(queues, &elsewhere.cells, (state.claimed, elsewhere.claimed));
     }
 
     /// Shows what it holds of `port`, as far as that has changed by more than the grain, or to or from nothing.

@@ -16,7 +16,7 @@ pub(crate) struct Queues<'a> {
     pub slack: u64,
 }
 
-/// Whose turn it is.
+/// Whether a lane yields to others at a port, and the credit that decides it between lanes with equal rank.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Turn {
     /// Whether another lane comes first.

@@ -2,7 +2,7 @@
 
 use super::Fabric;
 use crate::frame::{Frame, Transmitter};
-use crate::lanes::{Board, Busy, Claim, Lane, Level, Link, Queues, Waiting};
+use crate::lanes::{Board, Busy, Claim, Elsewhere, Lane, Level, Link, Queues, Waiting};
 use crate::program::{PortSettings, Program};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
@@ -60,10 +60,11 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Looks at what waits for `port` on other lanes: lossy thresholds and marks go by all of it.
-    fn look_at_waiting(&mut self, port: PortId) -> [Bytes; Priority::COUNT] {
-        let theirs = self.lane.as_ref().map(|lane| lane.waiting_of_others(port)).unwrap_or_default();
-        self.egress[port.index()].note_waiting_of_others(&theirs);
-        theirs
+    fn look_at_waiting(&mut self, port: PortId) -> Elsewhere {
+        let elsewhere = self.lane.as_ref().map(|lane| lane.waiting_of_others(port)).unwrap_or_default();
+        let bytes = elsewhere.cells.map(|cells| Cells(cells).bytes());
+        self.egress[port.index()].note_waiting_of_others(&bytes);
+        elsewhere
     }
 
     #[inline]
@@ -117,7 +118,7 @@ impl<F: Frame> Fabric<F> {
     /// Claims what waits for `port` in queues that are not paused, if the device `has_room`. Returns the bytes; none if nothing
     /// may be sent but control frames, which claim nothing beforehand: they wait for no lane.
     fn claim(&mut self, now: Nanos, port: PortId, settings: &PortSettings, has_room: bool) -> u64 {
-        let theirs = self.look_at_waiting(port);
+        let elsewhere = self.look_at_waiting(port);
         let Self { lane, egress, .. } = self;
         let (Some(lane), egress) = (lane, &mut egress[port.index()]) else { return 0 };
         let longest = WireBytes::of_frame(settings.max_frame);
@@ -126,7 +127,7 @@ impl<F: Frame> Fabric<F> {
         let open: PrioritySet = Priority::all().filter(|it| !paused.contains((*it).into())).collect();
         let slack = longest.0 + settings.rate.bytes_in(settings.tx_window);
         let queues = Queues { settings: &settings.queues, open, own: own_cells(egress), slack };
-        lane.judge(port, &queues, &theirs);
+        lane.judge(port, &queues, &elsewhere);
         let most = if has_room { egress.on_the_wire(open).0 } else { 0 };
         if most == 0 {
             egress.gate.take_claim(now, lane.free_in(now, port, settings.rate), settings.tx_window);
