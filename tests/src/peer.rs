@@ -133,6 +133,8 @@ impl Peer {
     /// Lives up to `now`; returns the frames that arrive at the switch.
     pub fn live(&mut self, now: Nanos) -> Vec<TestFrame> {
         while let Some((at, times)) = self.pauses.pop_front_if(|(at, _)| *at <= now) {
+            // Between two pauses, however short.
+            self.send_until(Nanos(at.0 - 1));
             match times[self.priority.index()] {
                 Some(PauseQuanta::ZERO) => (self.paused_from, self.paused_until) = (Nanos::ZERO, at),
                 Some(quanta) => {
@@ -145,7 +147,15 @@ impl Peer {
                 None => {}
             }
         }
-        while self.next_start() <= now {
+        self.send_until(now);
+        core::iter::from_fn(|| self.frames.pop_front_if(|(at, _)| *at <= now))
+            .map(|(_, frame)| frame)
+            .collect()
+    }
+
+    /// Begins the frames that begin up to `time`.
+    fn send_until(&mut self, time: Nanos) {
+        while self.next_start() <= time {
             let frame = self.next_frame().clone().labelled(self.next_label);
             let bytes = WireBytes::of_frame(Bytes(frame.length));
             let start = self.link.occupy(self.next_start(), bytes);
@@ -153,9 +163,6 @@ impl Peer {
             self.frames.push_back((arrival, frame));
             self.next_label += 1;
         }
-        core::iter::from_fn(|| self.frames.pop_front_if(|(at, _)| *at <= now))
-            .map(|(_, frame)| frame)
-            .collect()
     }
 
     /// The frame that is its next.

@@ -26,7 +26,9 @@ pub(crate) enum Part {
 /// What other lanes hold of a priority group, as they last showed it; nothing on a switch of one shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Others {
-    /// Bytes below the threshold.
+    /// Bytes of its reserved part.
+    pub reserved: u64,
+    /// Bytes of the shared pool.
     pub shared: u64,
     /// Bytes of the headroom.
     pub headroom: u64,
@@ -38,6 +40,10 @@ pub(crate) struct Others {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Group {
     settings: GroupSettings,
+    /// Bytes of its reserved part that other lanes leave to it.
+    left: u64,
+    /// Bytes that other lanes hold of it beyond the reserved part.
+    elsewhere: u64,
     reserved: u64,
     shared: u64,
     headroom: u64,
@@ -53,13 +59,20 @@ pub(crate) struct Group {
 
 impl Group {
     pub fn new(settings: GroupSettings) -> Self {
-        Self { settings, ..Self::default() }
+        let mut group = Self { settings, ..Self::default() };
+        group.share_reserved();
+        group
     }
 
     /// All bytes that it holds.
     #[inline]
     pub fn occupancy(&self) -> Bytes {
         Bytes(self.reserved + self.shared + self.headroom)
+    }
+
+    /// Bytes that it holds of the shared pool.
+    pub fn shared(&self) -> Bytes {
+        Bytes(self.shared)
     }
 
     /// Bytes that it holds of the headroom pool.
@@ -76,25 +89,36 @@ impl Group {
     #[inline]
     pub fn note_others(&mut self, others: Others) {
         self.others = others;
-        self.watermark.note(self.reserved + self.shared + others.shared);
+        self.share_reserved();
+        self.watermark.note(self.reserved + others.reserved + self.shared + others.shared);
         self.headroom_watermark.note(self.headroom + others.headroom);
     }
 
-    /// Whether no lane holds anything of the pools for it.
+    /// Leaves it what other lanes do not hold of the reserved part. Lanes that did not see each other may hold more together
+    /// than there is; that counts for the threshold like bytes of the shared pool.
+    #[inline]
+    fn share_reserved(&mut self) {
+        let (size, others) = (self.settings.lossless().map_or(0, |it| it.reserved.0), self.others);
+        self.left = size.saturating_sub(others.reserved);
+        self.elsewhere = others.shared + others.reserved.saturating_sub(size);
+    }
+
+    /// Whether no lane holds anything beyond the reserved part.
     pub fn is_within_reserved(&self) -> bool {
         self.joint() + self.joint_headroom().0 == 0
     }
 
-    /// Bytes of the shared pool that all lanes hold for it.
+    /// Bytes below the headroom that all lanes hold for it beyond the reserved part.
     #[inline]
     pub fn joint(&self) -> u64 {
-        self.shared + self.others.shared
+        self.shared + self.elsewhere + self.reserved.saturating_sub(self.left)
     }
 
     /// All bytes that all lanes hold for it.
     #[inline]
     pub fn joint_occupancy(&self) -> Bytes {
-        Bytes(self.reserved + self.joint()) + self.joint_headroom()
+        let Others { reserved, shared, .. } = self.others;
+        self.occupancy() + Bytes(reserved + shared + self.others.headroom)
     }
 
     /// Bytes of the headroom pool that all lanes hold for it.
@@ -122,7 +146,7 @@ impl Group {
             GroupSettings::Lossy if pools.memory_low => 0,
             GroupSettings::Lossy => free,
             GroupSettings::Lossless(settings) => {
-                let reserved = settings.reserved.0.saturating_sub(self.reserved);
+                let reserved = self.left.saturating_sub(self.reserved);
                 let below_threshold = match settings.xoff {
                     Threshold::Static(_) => Self::shared_limit(&settings, free).saturating_sub(self.joint()),
                     Threshold::Dynamic(alpha) => alpha.room(free, self.joint()),
@@ -140,7 +164,7 @@ impl Group {
         match self.settings {
             GroupSettings::Lossy => bytes <= free && !pools.memory_low,
             GroupSettings::Lossless(settings) => {
-                let reserved = settings.reserved.0.saturating_sub(self.reserved);
+                let reserved = self.left.saturating_sub(self.reserved);
                 let Some(shared) = bytes.checked_sub(reserved).filter(|shared| *shared > 0) else {
                     return true;
                 };
@@ -180,8 +204,7 @@ impl Group {
     /// The part of `bytes` that the reserved part takes.
     #[inline(always)]
     fn of_reserved(&self, bytes: u64) -> u64 {
-        let settings = self.settings.lossless();
-        settings.map_or(0, |settings| bytes.min(settings.reserved.0.saturating_sub(self.reserved)))
+        bytes.min(self.left.saturating_sub(self.reserved))
     }
 
     /// Charges cells that fit [`Group::room`].
@@ -225,7 +248,7 @@ impl Group {
         paused: bool,
         pools: &mut Pools,
     ) -> Result<Part, DropReason> {
-        let reserved = bytes.min(settings.reserved.0.saturating_sub(self.reserved));
+        let reserved = self.of_reserved(bytes);
         let beyond_reserved = bytes - reserved;
         let shared = if paused { 0 } else { beyond_reserved.min(self.shared_room(settings, pools)) };
         let headroom = beyond_reserved - shared;
@@ -336,12 +359,9 @@ impl Group {
         let occupancy = self.occupancy().0;
         pools.shared.held -= Bytes(self.shared);
         pools.headroom.held -= Bytes(self.headroom);
-        let (reserved_size, headroom_size) = match settings {
-            GroupSettings::Lossy => (0, 0),
-            GroupSettings::Lossless(group) => (group.reserved.0, group.headroom.0),
-        };
-        self.headroom = self.headroom.min(headroom_size);
-        self.reserved = (occupancy - self.headroom).min(reserved_size);
+        self.headroom = self.headroom.min(settings.lossless().map_or(0, |it| it.headroom.0));
+        self.share_reserved();
+        self.reserved = (occupancy - self.headroom).min(self.left);
         self.shared = occupancy - self.headroom - self.reserved;
         pools.shared.take(self.shared);
         pools.headroom.take(self.headroom);

@@ -1,7 +1,31 @@
 //! The view of the switch for a scheme.
 
+use crate::lanes::Lane;
 use crate::ledger::{Ledger, Volume};
+use core::iter::Sum;
 use units::{Bytes, PortId, Priority, PrioritySet, WireBytes};
+
+/// The accounts of a switch: those of one shard, and where that is a lane, those of the others as well.
+#[derive(Clone, Copy)]
+pub(crate) struct Accounts<'a> {
+    pub ledger: &'a Ledger,
+    pub lane: Option<&'a Lane>,
+}
+
+/// Those of a shard that is no lane.
+impl<'a> From<&'a Ledger> for Accounts<'a> {
+    fn from(ledger: &'a Ledger) -> Self {
+        Self { ledger, lane: None }
+    }
+}
+
+impl Accounts<'_> {
+    /// The sum of a figure over the ledgers. A frame is in one of them.
+    pub fn sum<T: Sum>(&self, of: impl Fn(&Ledger) -> T) -> T {
+        let others = self.lane.into_iter().flat_map(Lane::ledgers_of_others);
+        core::iter::once(self.ledger).chain(others).map(of).sum()
+    }
+}
 
 /// The state of the switch that a scheme may use.
 #[derive(Clone, Copy)]
@@ -10,9 +34,9 @@ pub(crate) struct Look<'a> {
     pub port: PortId,
     /// Its lossless priorities.
     pub lossless: PrioritySet,
-    /// All frames that came in through it so far, by priority.
+    /// All frames that came in through it so far, by priority; on a lane, those that came to it.
     pub received: &'a [Volume; Priority::COUNT],
-    pub ledger: &'a Ledger,
+    pub accounts: Accounts<'a>,
     /// Free space in the shared pool, as the port's shard last saw it.
     pub shared_free: Bytes,
     /// Bytes of the shared pool that all groups hold.
@@ -24,8 +48,8 @@ pub(crate) struct Look<'a> {
 impl Look<'_> {
     /// The lossless frames that came in through the port and are still inside.
     pub fn queue(&self) -> WireBytes {
-        let queues = self.lossless.iter().map(|priority| self.ledger.ingress_queue(self.port, priority));
-        queues.sum::<Volume>().on_the_wire()
+        let queues = self.lossless.iter().map(|priority| self.queue_of(priority));
+        queues.sum()
     }
 
     /// The wire bytes of all lossless frames that came in through the port for port `to`, and of those that have left
@@ -34,24 +58,26 @@ impl Look<'_> {
         let sum =
             |of: &dyn Fn(Priority) -> Volume| self.lossless.iter().map(of).sum::<Volume>().on_the_wire().0;
         // Departures first: a frame that departs between the two reads still counts.
-        let departed = sum(&|priority| self.ledger.departed(self.port, to, priority));
-        (sum(&|priority| self.ledger.admitted(self.port, to, priority)), departed)
+        let Accounts { ledger, .. } = self.accounts;
+        let departed = sum(&|priority| ledger.departed(self.port, to, priority));
+        (sum(&|priority| ledger.admitted(self.port, to, priority)), departed)
     }
 
     /// The frames of `priority` that came in through the port and are still inside.
     pub fn queue_of(&self, priority: Priority) -> WireBytes {
-        self.ledger.ingress_queue(self.port, priority).on_the_wire()
+        self.accounts.sum(|ledger| ledger.ingress_queue(self.port, priority)).on_the_wire()
     }
 
-    /// All frames of `priority` that came in through the port so far.
+    /// All frames of `priority` that came in through the port so far. Those of other lanes count as soon as they are shown: they
+    /// are in the queue before, so both together are never too few.
     pub fn received_at(&self, priority: Priority) -> WireBytes {
-        self.received[priority.index()].on_the_wire()
+        let others = self.accounts.lane.map(|lane| lane.received_by_others(self.port, priority));
+        self.received[priority.index()].on_the_wire() + others.unwrap_or(WireBytes(0))
     }
 
     /// All lossless frames that came in through the port so far.
     pub fn received(&self) -> WireBytes {
-        let received = self.lossless.iter().map(|priority| self.received[priority.index()]);
-        received.sum::<Volume>().on_the_wire()
+        self.lossless.iter().map(|priority| self.received_at(priority)).sum()
     }
 }
 
@@ -76,8 +102,8 @@ mod tests {
         (received[3], received[4], received[0]) = (volume(16), volume(32), volume(64));
         let lossless = PrioritySet::EMPTY.with(three).with(four);
         let (shared_free, shared_held, holding) = (Bytes::ZERO, Bytes::ZERO, lossless);
-        let (received, ledger) = (&received, &ledger);
-        let look = Look { port, lossless, received, ledger, shared_free, shared_held, holding };
+        let (received, accounts) = (&received, Accounts::from(&ledger));
+        let look = Look { port, lossless, received, accounts, shared_free, shared_held, holding };
         assert_eq!(look.queue(), volume(1 + 2).on_the_wire());
         assert_eq!(look.received(), volume(16 + 32).on_the_wire());
     }

@@ -23,7 +23,7 @@ pub(crate) mod threshold;
 mod upstream;
 
 pub use choice::{FlowControl, FlowControlError};
-pub(crate) use look::Look;
+pub(crate) use look::{Accounts, Look};
 pub(crate) use sender::{Directive, PauseSender, PauseTimes};
 pub use sender::{PauseCause, PausesSent};
 pub use sequence::Sequence;
@@ -340,7 +340,7 @@ mod tests {
             port: PortId(0),
             lossless: LOSSLESS,
             received: &received,
-            ledger: &ledger,
+            accounts: (&ledger).into(),
             shared_free: Bytes::ZERO,
             shared_held: Bytes::ZERO,
             holding: PrioritySet::EMPTY,

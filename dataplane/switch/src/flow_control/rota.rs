@@ -17,7 +17,7 @@ impl Rota {
     /// The queue to look at; `None` if the port has no frame in any.
     pub fn choose(&mut self, tick: u64, priority: Priority, look: Look<'_>) -> Option<PortId> {
         // Two ticks for each queue, so that all were looked at before one that was short is again.
-        if tick.is_multiple_of(2 * (look.ledger.ports() as u64 + 1)) {
+        if tick.is_multiple_of(2 * (look.accounts.ledger.ports() as u64 + 1)) {
             self.short = PortSet::EMPTY;
         }
         if let Some(egress) = self.fullest(priority, look) {
@@ -33,9 +33,9 @@ impl Rota {
     }
 
     fn fullest(&self, priority: Priority, look: Look<'_>) -> Option<PortId> {
-        let ports = (0..look.ledger.ports() as u16).map(PortId);
+        let ports = (0..look.accounts.ledger.ports() as u16).map(PortId);
         let others = ports.filter(|egress| !self.short.contains(*egress));
-        let parts = others.map(|egress| (look.ledger.cells(look.port, egress, priority), egress));
+        let parts = others.map(|egress| (look.accounts.ledger.cells(look.port, egress, priority), egress));
         parts.filter(|(part, _)| *part > Cells::ZERO).max().map(|(_, egress)| egress)
     }
 }
@@ -51,7 +51,7 @@ mod tests {
             port,
             lossless: PrioritySet::ALL,
             received: &[Volume::ZERO; Priority::COUNT],
-            ledger,
+            accounts: ledger.into(),
             shared_free: Bytes::ZERO,
             shared_held: Bytes::ZERO,
             holding: PrioritySet::ALL,

@@ -4,7 +4,9 @@ use super::HiddenCounters;
 use crate::admission::{Group, Others, Pools};
 use crate::allowance::Allowance;
 use crate::congestion::RateAdvertiser;
-use crate::flow_control::{Directive, Look, PauseCause, PauseSender, Scheme, threshold};
+use crate::flow_control::{
+    Accounts, Directive, FlowControl, Look, PauseCause, PauseSender, Scheme, threshold,
+};
 use crate::forwarding::BounceCounters;
 use crate::ledger::{Ledger, Load, Volume};
 use crate::link_agent::Agent;
@@ -61,6 +63,8 @@ pub(crate) struct IngressPort {
     ring_is_deep: bool,
     /// Priorities paused for that alone: their groups fill as if they were not paused.
     for_ring: PrioritySet,
+    /// Whether another lane does what the link has once: it sends pauses and runs the flow control, the rates and the services.
+    follows: bool,
     /// Priorities that stay paused for other lanes.
     kept: PrioritySet,
     /// Since when it has wanted a pause that the lead does not show; never if it does not.
@@ -74,7 +78,7 @@ impl IngressPort {
         let settings = program.port(id);
         let (lossless, counters) = (settings.lossless(), IngressCounters::default());
         let holding = PrioritySet::EMPTY;
-        let look = look(id, lossless, &counters.received, (ledger, pools), holding);
+        let look = look(id, lossless, &counters.received, (ledger.into(), pools), holding);
         let mut scheme = Scheme::new(settings.flow_control, settings.rate, program.hash_key(), look);
         scheme.learn(program.behind(id), look);
         Self {
@@ -98,6 +102,7 @@ impl IngressPort {
             holding,
             ring_is_deep: false,
             for_ring: PrioritySet::EMPTY,
+            follows: false,
             kept: PrioritySet::EMPTY,
             unheard_since: Nanos::NEVER,
             has_dropped: false,
@@ -105,14 +110,14 @@ impl IngressPort {
     }
 
     /// Applies new settings. The groups keep their charges, and their pauses are to be reconsidered.
-    pub fn configure(&mut self, now: Nanos, program: &Program, ledger: &Ledger, pools: &mut Pools) {
+    pub fn configure(&mut self, now: Nanos, program: &Program, accounts: Accounts<'_>, pools: &mut Pools) {
         let settings: &PortSettings = program.port(self.id);
         self.mac = settings.mac;
-        let advertises_anew = self.configure_advertiser(settings, program.settings().seed, ledger);
+        let advertises_anew = self.configure_advertiser(settings, program.settings().seed, accounts);
         self.lossless = settings.lossless();
-        let (flow_control, key, behind) =
-            (settings.flow_control, program.hash_key(), program.behind(self.id));
-        let (scheme, pauses, look) = self.show(ledger, pools);
+        let flow_control = if self.follows { FlowControl::Pfc } else { settings.flow_control };
+        let (key, behind) = (program.hash_key(), program.behind(self.id));
+        let (scheme, pauses, look) = self.show(accounts, pools);
         let restarts = scheme.configure(flow_control, settings.rate, key, look);
         if restarts {
             // No other scheme knows what it holds.
@@ -123,13 +128,13 @@ impl IngressPort {
         if restarts || advertises_anew {
             self.wake(now);
         }
-        match (settings.link_delay, &mut self.meter) {
+        match (settings.link_delay.filter(|_| !self.follows), &mut self.meter) {
             (Some(it), Some(meter)) => meter.configure(it, settings.mac),
             (it, meter) => *meter = it.map(|it| Box::new(Meter::new(it, settings.mac))),
         }
-        match (&settings.link_agent, &mut self.agent) {
+        match (settings.link_agent.as_ref().filter(|_| !self.follows), &mut self.agent) {
             (Some(it), Some(agent)) => agent.configure(it),
-            (it, agent) => *agent = it.as_ref().map(|it| Box::new(Agent::new(it))),
+            (it, agent) => *agent = it.map(|it| Box::new(Agent::new(it))),
         }
         self.pauses.configure(settings.pfc.pause, settings.rate);
         for priority in Priority::all() {
@@ -140,18 +145,25 @@ impl IngressPort {
         }
     }
 
+    /// Leaves to the lead what the link has once.
+    pub fn follow(&mut self) {
+        self.follows = true;
+        self.pauses.silence();
+        (self.scheme, self.advertiser, self.meter, self.agent) = (Scheme::Pfc, None, None, None);
+    }
+
     /// Returns whether the advertiser restarts.
-    fn configure_advertiser(&mut self, settings: &PortSettings, seed: u64, ledger: &Ledger) -> bool {
-        let departed = settings.lossless().iter().map(|priority| ledger.sent_from(self.id, priority));
-        let departed: Volume = departed.sum();
-        match (&settings.notifiers.lscc, &mut self.advertiser) {
+    fn configure_advertiser(&mut self, settings: &PortSettings, seed: u64, accounts: Accounts<'_>) -> bool {
+        let departed = |priority| accounts.sum(|ledger| ledger.sent_from(self.id, priority));
+        let departed: Volume = settings.lossless().iter().map(departed).sum();
+        match (settings.notifiers.lscc.as_ref().filter(|_| !self.follows), &mut self.advertiser) {
             (Some(lscc), Some(advertiser)) if settings.lossless() == self.lossless => {
                 advertiser.configure(lscc, departed);
                 false
             }
             (lscc, advertiser) => {
                 let new = |lscc| RateAdvertiser::new(self.id, lscc, seed, departed);
-                *advertiser = lscc.as_ref().map(new);
+                *advertiser = lscc.map(new);
                 advertiser.is_some()
             }
         }
@@ -182,6 +194,12 @@ impl IngressPort {
         self.scheme.wakes() || self.advertiser.is_some()
     }
 
+    /// Whether one of them sleeps now.
+    pub fn sleeps(&self) -> bool {
+        let scheme = self.scheme.wakes() && self.scheme.deadline() == Nanos::NEVER;
+        scheme || self.advertiser.as_ref().is_some_and(|it| it.deadline() == Nanos::NEVER)
+    }
+
     /// Wakes the components that sleep, because frames came in at `now`.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
@@ -192,25 +210,25 @@ impl IngressPort {
     }
 
     /// Calls the scheme when its deadline has come.
-    pub fn call_scheme(&mut self, now: Nanos, ledger: &Ledger, pools: &Pools) {
-        let (scheme, pauses, look) = self.show(ledger, pools);
+    pub fn call_scheme(&mut self, now: Nanos, accounts: Accounts<'_>, pools: &Pools) {
+        let (scheme, pauses, look) = self.show(accounts, pools);
         scheme.on_deadline(now, look, pauses);
     }
 
     /// Gives the scheme a message of the other end of the link.
-    pub fn hear(&mut self, now: Nanos, message: &Message, ledger: &Ledger, pools: &Pools) {
-        let (scheme, _, look) = self.show(ledger, pools);
+    pub fn hear(&mut self, now: Nanos, message: &Message, accounts: Accounts<'_>, pools: &Pools) {
+        let (scheme, _, look) = self.show(accounts, pools);
         scheme.hear(now, message, look);
     }
 
     /// The scheme, the pauses that it asks for, and what it may see.
     fn show<'a>(
         &'a mut self,
-        ledger: &'a Ledger,
+        accounts: Accounts<'a>,
         pools: &'a Pools,
     ) -> (&'a mut Scheme, &'a mut PauseSender, Look<'a>) {
         let Self { id, lossless, holding, scheme, pauses, counters, .. } = self;
-        (scheme, pauses, look(*id, *lossless, &counters.received, (ledger, pools), *holding))
+        (scheme, pauses, look(*id, *lossless, &counters.received, (accounts, pools), *holding))
     }
 
     /// Cells of `priority` that may come in without a closer check, in any number of frames.
@@ -418,11 +436,11 @@ fn look<'a>(
     port: PortId,
     lossless: PrioritySet,
     received: &'a [Volume; Priority::COUNT],
-    (ledger, pools): (&'a Ledger, &Pools),
+    (accounts, pools): (Accounts<'a>, &Pools),
     holding: PrioritySet,
 ) -> Look<'a> {
     let (shared_free, shared_held) = (Bytes(pools.shared.free()), Bytes(pools.shared.held_by_all()));
-    Look { port, lossless, received, ledger, shared_free, shared_held, holding }
+    Look { port, lossless, received, accounts, shared_free, shared_held, holding }
 }
 
 #[cfg(test)]

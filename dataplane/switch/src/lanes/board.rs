@@ -2,10 +2,12 @@
 //! change costs its readers a load from their own cache.
 
 use super::horizon::Horizon;
+use super::post::Post;
 use crate::flow_control::PauseCause;
-use crate::ledger::PoolUse;
+use crate::ledger::{Ledger, PoolUse};
 use crate::sync::{AtomicU64, Ordering};
-use units::{Bytes, Cells, Interval, Nanos, PortId, Priority, PrioritySet};
+use std::sync::Arc;
+use units::{Bytes, Cells, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 
 /// Eight words with one writer.
 #[derive(Default)]
@@ -34,8 +36,12 @@ struct Claims(Horizon);
 pub struct Board {
     lanes: usize,
     ports: usize,
-    /// By lane and port, for each priority: [`Level`].
+    /// By lane and port, for each priority: the parts of a [`Level`] that count against pools.
     levels: Box<[Line]>,
+    /// The same for the reserved part.
+    reserved: Box<[Line]>,
+    /// By lane and port, for each priority: all bytes on the wire that have come in to be forwarded.
+    received: Box<[Line]>,
     /// By lane and port: [`Waiting`].
     waiting: Box<[Line]>,
     /// By lane and port, for each priority: [`Heard`].
@@ -45,25 +51,32 @@ pub struct Board {
     /// By port: the priorities that the lead pauses, and those of them that it pauses for a receive ring.
     paused: Box<[Line]>,
     horizons: Box<[Claims]>,
+    /// By lane: control frames for the lead.
+    posts: Box<[Post]>,
+    /// By lane. The lead reads the totals of the others where it needs them exactly, at deadlines.
+    ledgers: Box<[Arc<Ledger>]>,
 }
 
 /// What one lane holds of a priority group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Level {
-    /// Cells below the threshold.
+    /// Cells in the reserved part of the group.
+    pub reserved: Cells,
+    /// Cells in the shared pool.
     pub shared: Cells,
     /// Cells in the headroom.
     pub headroom: Cells,
 }
 
 impl Level {
-    fn word(self) -> u64 {
+    fn words(self) -> [u64; 2] {
         let half = |cells: Cells| cells.0.min(u64::from(u32::MAX));
-        half(self.shared) << 32 | half(self.headroom)
+        [self.reserved.0, half(self.shared) << 32 | half(self.headroom)]
     }
 
-    fn of(word: u64) -> Self {
-        Self { shared: Cells(word >> 32), headroom: Cells(word & u64::from(u32::MAX)) }
+    fn of([reserved, pooled]: [u64; 2]) -> Self {
+        let (shared, headroom) = (Cells(pooled >> 32), Cells(pooled & u64::from(u32::MAX)));
+        Self { reserved: Cells(reserved), shared, headroom }
     }
 }
 
@@ -125,11 +138,15 @@ impl Board {
             lanes,
             ports,
             levels: lines(lanes * ports),
+            reserved: lines(lanes * ports),
+            received: lines(lanes * ports),
             waiting: lines(lanes * ports),
             heard: lines(lanes * ports),
             pools: lines(lanes),
             paused: lines(ports),
             horizons: (0..ports).map(|_| Claims::default()).collect(),
+            posts: (0..lanes).map(|_| Post::new()).collect(),
+            ledgers: (0..lanes).map(|_| Arc::new(Ledger::new(ports, 1))).collect(),
         }
     }
 
@@ -143,6 +160,15 @@ impl Board {
         self.ports
     }
 
+    /// The ledger of `lane`, which that lane alone writes.
+    pub(crate) fn ledger(&self, lane: usize) -> &Arc<Ledger> {
+        &self.ledgers[lane]
+    }
+
+    pub(super) fn post(&self, lane: usize) -> &Post {
+        &self.posts[lane]
+    }
+
     #[inline]
     fn place(&self, lane: usize, port: PortId) -> usize {
         lane * self.ports + port.index()
@@ -153,12 +179,23 @@ impl Board {
     }
 
     pub(super) fn show_level(&self, lane: usize, port: PortId, priority: Priority, level: Level) {
-        self.levels[self.place(lane, port)].store(priority.index(), level.word());
+        let (place, [reserved, pooled]) = (self.place(lane, port), level.words());
+        self.reserved[place].store(priority.index(), reserved);
+        self.levels[place].store(priority.index(), pooled);
     }
 
     #[inline]
     pub(super) fn level(&self, lane: usize, port: PortId, priority: Priority) -> Level {
-        Level::of(self.levels[self.place(lane, port)].load(priority.index()))
+        let place = self.place(lane, port);
+        Level::of([&self.reserved, &self.levels].map(|lines| lines[place].load(priority.index())))
+    }
+
+    pub(super) fn show_received(&self, lane: usize, port: PortId, priority: Priority, bytes: WireBytes) {
+        self.received[self.place(lane, port)].store(priority.index(), bytes.0);
+    }
+
+    pub(super) fn received(&self, lane: usize, port: PortId, priority: Priority) -> WireBytes {
+        WireBytes(self.received[self.place(lane, port)].load(priority.index()))
     }
 
     pub(super) fn show_waiting(&self, lane: usize, port: PortId, waiting: &Waiting) {

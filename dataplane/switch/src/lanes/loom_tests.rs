@@ -27,7 +27,7 @@ fn lanes() -> [Lane; 2] {
 /// Shows a level, and with `fence` ends the turn; then looks at the other lane. Returns whether it saw something.
 fn show_and_look(mut lane: Lane, with_fence: bool) -> bool {
     let mut levels = [Level::default(); Priority::COUNT];
-    levels[P3.index()] = Level { shared: Cells(5), headroom: Cells::ZERO };
+    levels[P3.index()] = Level { shared: Cells(5), ..Level::default() };
     lane.show(PORT, &levels, Waiting::default());
     if with_fence {
         lane.end_turn(PoolUse::default());

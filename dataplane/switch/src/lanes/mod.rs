@@ -17,6 +17,7 @@
 
 mod board;
 mod horizon;
+mod post;
 mod program;
 mod share;
 
@@ -27,11 +28,12 @@ pub use program::{LanesRefusal, Unshared};
 
 use crate::admission::Others;
 use crate::flow_control::PauseCause;
-use crate::ledger::PoolUse;
+use crate::ledger::{Ledger, PoolUse};
 use crate::receive_ring::BURST;
 use crate::sync::{Ordering, fence};
 use board::Heard;
 pub(crate) use board::{Level, Waiting};
+use post::Letter;
 pub(crate) use share::Queues;
 use share::Turn;
 use std::sync::Arc;
@@ -78,6 +80,9 @@ pub(crate) struct Elsewhere {
 #[derive(Clone, Default)]
 struct PortState {
     levels: [Level; Priority::COUNT],
+    received: [WireBytes; Priority::COUNT],
+    /// What the others had received when that was last looked at.
+    noticed: WireBytes,
     waiting: Waiting,
     /// The words of the other lanes that it has heeded, by lane.
     known: Vec<[u64; Priority::COUNT]>,
@@ -119,6 +124,7 @@ impl Lane {
         let levels = self.others().map(|lane| self.board.level(lane, port, priority));
         let stale = beyond_pools(self.board.lanes() as u64, longest).0;
         levels.fold(Others { stale, ..Others::default() }, |sum, level| Others {
+            reserved: sum.reserved + level.reserved.bytes().0,
             shared: sum.shared + level.shared.bytes().0,
             headroom: sum.headroom + level.headroom.bytes().0,
             stale,
@@ -227,7 +233,11 @@ impl Lane {
         let state = &mut self.ports[port.index()];
         for priority in Priority::all() {
             let (shown, level) = (&mut state.levels[priority.index()], levels[priority.index()]);
-            if differ(shown.shared, level.shared) || differ(shown.headroom, level.headroom) {
+            let parts = [(shown.reserved, level.reserved), (shown.shared, level.shared)];
+            // Both together are what counts for the threshold.
+            let below = (shown.reserved + shown.shared, level.reserved + level.shared);
+            let mut parts = parts.into_iter().chain([below, (shown.headroom, level.headroom)]);
+            if parts.any(|(shown, now)| differ(shown, now)) {
                 *shown = level;
                 self.board.show_level(self.number, port, priority, level);
             }
@@ -241,6 +251,48 @@ impl Lane {
             state.waiting = waiting;
             self.board.show_waiting(self.number, port, &waiting);
         }
+    }
+
+    /// Shows what has come in through `port` in these `priorities`.
+    pub fn show_received(
+        &mut self,
+        port: PortId,
+        priorities: PrioritySet,
+        of: impl Fn(Priority) -> WireBytes,
+    ) {
+        for priority in priorities.iter() {
+            let (shown, received) = (&mut self.ports[port.index()].received[priority.index()], of(priority));
+            if *shown != received {
+                *shown = received;
+                self.board.show_received(self.number, port, priority, received);
+            }
+        }
+    }
+
+    /// All bytes on the wire of `priority` that other lanes have shown to have come in through `port`.
+    pub fn received_by_others(&self, port: PortId, priority: Priority) -> WireBytes {
+        self.others().map(|lane| self.board.received(lane, port, priority)).sum()
+    }
+
+    /// Whether other lanes have shown that more of these `priorities` came in through `port` since the last call.
+    pub fn has_received(&mut self, port: PortId, priorities: PrioritySet) -> bool {
+        let received = priorities.iter().map(|priority| self.received_by_others(port, priority)).sum();
+        core::mem::replace(&mut self.ports[port.index()].noticed, received) != received
+    }
+
+    /// Leaves a control frame to the lead. Returns whether there was room.
+    pub fn post(&self, now: Nanos, port: PortId, length: Bytes, headers: &[u8]) -> bool {
+        self.board.post(self.number).put(now, port, length, headers)
+    }
+
+    /// The next control frame that another lane has left to the lead.
+    pub fn next_letter(&self) -> Option<Letter> {
+        self.others().find_map(|lane| self.board.post(lane).take())
+    }
+
+    /// The ledgers of the other lanes.
+    pub fn ledgers_of_others(&self) -> impl Iterator<Item = &Ledger> {
+        self.others().map(|lane| &**self.board.ledger(lane))
     }
 
     /// Shows the priorities of `port` that the lead pauses, and those of them that it pauses for a receive ring alone.

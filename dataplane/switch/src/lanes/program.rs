@@ -1,7 +1,7 @@
 //! The program of a lane: what several lanes may run, and the part that each of them has.
 
 use crate::flow_control::FlowControl;
-use crate::program::{GroupSettings, PortSettings, Program, Settings, Threshold};
+use crate::program::{Bifrost, PortSettings, Program, Settings, VirtualIncoming};
 use units::{Bytes, Priority};
 
 /// A setting that has no bound for several lanes yet. `port` is the port's name.
@@ -17,8 +17,10 @@ pub struct LanesRefusal {
 units::named! {
     /// A setting that works with one lane only.
     Unshared {
-        /// A flow control other than PFC at the thresholds.
-        FlowControl = "a flow control other than PFC",
+        /// A flow control other than PFC at the thresholds and Bifrost.
+        FlowControl = "a flow control other than PFC and Bifrost",
+        /// A history of grants that expires before all lanes that come late within Bifrost's lateness have read what it granted.
+        Jitter = "a history of Bifrost with less jitter than its lateness",
         /// A scheme that notifies senders.
         Notifiers = "a scheme that notifies senders",
         /// The PFC watchdog.
@@ -33,10 +35,6 @@ units::named! {
         AdaptiveEcn = "adaptive ECN",
         /// In-band telemetry.
         Int = "in-band telemetry",
-        /// The measurement of the link.
-        LinkDelay = "the measurement of the link",
-        /// The link agent.
-        LinkAgent = "the link agent",
     }
 }
 
@@ -69,7 +67,8 @@ fn unshared(port: &PortSettings) -> Option<Unshared> {
     let limited = rate_limit.is_some() || queues.iter().any(|queue| queue.rate_limit.is_some());
     let adapts = queues.iter().any(|queue| queue.red.is_some_and(|red| red.adaptive.is_some()));
     let found = [
-        (!matches!(flow_control, FlowControl::Pfc), Unshared::FlowControl),
+        (!matches!(flow_control, FlowControl::Pfc | FlowControl::Bifrost(_)), Unshared::FlowControl),
+        (flow_control.bifrost().is_some_and(expires_early), Unshared::Jitter),
         (notifiers.flows(port.rate).is_some(), Unshared::Notifiers),
         (watchdog.is_some(), Unshared::Watchdog),
         (slow.is_some() || queues.len() != Priority::COUNT, Unshared::Queues),
@@ -77,23 +76,17 @@ fn unshared(port: &PortSettings) -> Option<Unshared> {
         (port.remap != Default::default(), Unshared::Remap),
         (adapts, Unshared::AdaptiveEcn),
         (port.int, Unshared::Int),
-        (port.link_delay.is_some(), Unshared::LinkDelay),
-        (port.link_agent.is_some(), Unshared::LinkAgent),
     ];
     found.into_iter().find_map(|(is_there, what)| is_there.then_some(what))
 }
 
-/// Gives each of `lanes` lanes its part of what is reserved. Thresholds count all that is reserved, and so do the levels that
-/// lanes show each other.
+/// Whether grants may expire before their bytes are counted: another lane may be late as a slot ends in time.
+fn expires_early(bifrost: &Bifrost) -> bool {
+    matches!(bifrost.virtual_incoming, VirtualIncoming::History { jitter } if jitter < bifrost.lateness)
+}
+
+/// Gives each of `lanes` lanes its part of what lossy queues have reserved. Priority groups are joint.
 fn divide(port: &mut PortSettings, lanes: u64) {
-    for group in port.groups.iter_mut().filter_map(GroupSettings::lossless_mut) {
-        group.reserved = Bytes(group.reserved.0 / lanes);
-        // A lane that has none of its own part taken sees XOFF so much earlier, and must not see XON at that level.
-        match group.xoff {
-            Threshold::Static(xoff) => group.xon = group.xon.min(xoff - group.reserved),
-            Threshold::Dynamic(_) => group.xon_offset = group.xon_offset.max(group.reserved),
-        }
-    }
     for queue in &mut port.queues {
         queue.lossy.reserved = Bytes(queue.lossy.reserved.0 / lanes);
     }

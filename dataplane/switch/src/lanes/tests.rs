@@ -25,7 +25,7 @@ fn lanes<const N: usize>() -> [Lane; N] {
 
 fn show(lane: &mut Lane, cells: u64) {
     let mut levels = [Level::default(); Priority::COUNT];
-    levels[P3.index()] = Level { shared: Cells(cells), headroom: Cells(2 * cells) };
+    levels[P3.index()] = Level { shared: Cells(cells), headroom: Cells(2 * cells), ..Level::default() };
     lane.show(PORT, &levels, Waiting::default());
     lane.end_turn(PoolUse { shared: Bytes(16 * cells), ..PoolUse::default() });
 }

@@ -72,14 +72,15 @@ impl<F: Frame> Shard<F> {
     /// If `board` does not match the program or has no such lane: a mistake of the caller.
     pub fn lane(number: usize, program: Arc<Program>, board: Arc<Board>) -> Self {
         assert!(number < board.lanes() && program.settings().ports.len() == board.ports());
-        let mut shard = Self::single(program);
+        let owners = vec![ShardId(0); board.ports()];
+        let mut shard = Self::new(ShardId(0), program, board.ledger(number).clone(), owners);
         shard.fabric.join(number, board, &shard.program);
         shard
     }
 
     /// Looks at what the other lanes show, at the start of a turn. A shard that is no lane has nothing to look at.
     pub fn look(&mut self, now: Nanos) {
-        self.fabric.look(now);
+        self.fabric.look(now, &self.program);
     }
 
     /// Shows the other lanes what this one holds, at the end of a turn.

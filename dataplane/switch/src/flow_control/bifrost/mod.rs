@@ -153,7 +153,9 @@ impl Bifrost {
 
     /// Ends the slot.
     pub fn on_deadline(&mut self, now: Nanos, look: Look<'_>) -> Option<Directive> {
-        let time = self.end_slot(now, look.queue().0, look.received().0)?;
+        // In this order: a frame that another lane takes in between is in F or in L, and may be in both.
+        let received = look.received().0;
+        let time = self.end_slot(now, look.queue().0, received)?;
         Some(Directive::PauseFor { priorities: self.priorities, time, cause: PauseCause::Slot })
     }
 

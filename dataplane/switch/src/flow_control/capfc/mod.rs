@@ -117,12 +117,12 @@ impl Watch {
     fn is_congested(&mut self, tick: u64, warn: units::Bytes, priority: Priority, look: Look<'_>) -> bool {
         let chosen = self.congested.take().or_else(|| self.rota.choose(tick, priority, look));
         let Some(egress) = chosen else { return false };
-        let ports = (0..look.ledger.ports() as u16).map(PortId);
-        let parts = ports.map(|ingress| look.ledger.cells(ingress, egress, priority));
+        let ports = (0..look.accounts.ledger.ports() as u16).map(PortId);
+        let parts = ports.map(|ingress| look.accounts.ledger.cells(ingress, egress, priority));
         let (queue, inputs) = parts
             .filter(|part| *part > Cells::ZERO)
             .fold((Cells::ZERO, 0), |sum, part| (sum.0 + part, sum.1 + 1));
-        let own = look.ledger.cells(look.port, egress, priority).bytes();
+        let own = look.accounts.ledger.cells(look.port, egress, priority).bytes();
         if queue.bytes() > warn && own.0 * inputs > warn.0 {
             self.congested = Some(egress);
         } else {

@@ -52,7 +52,15 @@ impl Bench {
             let (received, none) = (&[Volume::ZERO; Priority::COUNT], Bytes::ZERO);
             let (shared_free, shared_held) = (none, none);
             if scheme.next <= now {
-                let look = Look { port, lossless, received, ledger, shared_free, shared_held, holding };
+                let look = Look {
+                    port,
+                    lossless,
+                    received,
+                    accounts: ledger.into(),
+                    shared_free,
+                    shared_held,
+                    holding,
+                };
                 scheme.on_deadline(now, look, sender);
             }
             if sender.deadline() == Nanos::ZERO {

@@ -74,7 +74,7 @@ fn look<'a>(received: &'a [Volume; Priority::COUNT], ledger: &'a Ledger) -> Look
         port: A,
         lossless: LOSSLESS,
         received,
-        ledger,
+        accounts: ledger.into(),
         shared_free: Bytes(0),
         shared_held: Bytes(0),
         holding: inside,

@@ -82,7 +82,7 @@ impl PPfc {
             draw: Draw::new(key),
             next: Nanos::NEVER,
             last: None,
-            suspects: core::array::from_fn(|_| Suspect::new(look.ledger.ports())),
+            suspects: core::array::from_fn(|_| Suspect::new(look.accounts.ledger.ports())),
             report: PPfcReport::default(),
         }
     }

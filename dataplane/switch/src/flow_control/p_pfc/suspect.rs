@@ -47,8 +47,9 @@ impl Suspect {
     ) -> Option<Drawn> {
         let egress = self.rota.choose(tick, priority, look)?;
         let is_known = self.egress.replace(egress) == Some(egress);
-        let (urn, part) =
-            (Urn { tick, egress, priority }, |ingress| look.ledger.cells(ingress, egress, priority).0);
+        let (urn, part) = (Urn { tick, egress, priority }, |ingress| {
+            look.accounts.ledger.cells(ingress, egress, priority).0
+        });
         let own = part(look.port);
         let turn = draw.turn(urn, look.port, own);
         let (mut queue, mut growth, mut ahead) = (0, 0, 0);

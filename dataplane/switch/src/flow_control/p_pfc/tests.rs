@@ -59,7 +59,7 @@ impl Bench {
             port,
             lossless,
             received: &[Volume::ZERO; Priority::COUNT],
-            ledger: &self.ledger,
+            accounts: (&self.ledger).into(),
             shared_free: Bytes(self.pools.shared.free()),
             shared_held: Bytes(self.pools.shared.held_by_all()),
             holding,

@@ -83,7 +83,7 @@ fn look<'a>(received: &'a [Volume; Priority::COUNT], ledger: &'a Ledger) -> Look
         port: LONG,
         lossless: LOSSLESS,
         received,
-        ledger,
+        accounts: ledger.into(),
         shared_free: Bytes::ZERO,
         shared_held: Bytes::ZERO,
         holding: LOSSLESS,

@@ -37,7 +37,7 @@ impl Bench {
             port: PortId(0),
             lossless: self.lossless,
             received: &[Volume::ZERO; Priority::COUNT],
-            ledger: &ledger,
+            accounts: (&ledger).into(),
             shared_free: Bytes::ZERO,
             shared_held: Bytes::ZERO,
             holding: PrioritySet::EMPTY,

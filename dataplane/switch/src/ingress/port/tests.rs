@@ -93,7 +93,7 @@ impl Bench {
     }
 
     fn configure(&mut self, now: u64, settings: PortSettings) {
-        self.port.configure(Nanos(now), &program(settings), &self.ledger, &mut self.pools);
+        self.port.configure(Nanos(now), &program(settings), (&self.ledger).into(), &mut self.pools);
     }
 
     fn occupancy(&self, priority: Priority) -> u64 {
@@ -224,7 +224,7 @@ fn a_scheme_is_due_at_its_deadline_and_then_tells_the_sender_of_pauses() {
     let volume = Volume { frames: 1, bytes: Bytes(100_000) };
     bench.ledger.admit(A, A, P3, Load { volume, ..Load::ZERO });
     assert_eq!(bench.port.pauses.deadline(), Nanos::NEVER);
-    bench.port.call_scheme(Nanos(1_005), &bench.ledger, &bench.pools);
+    bench.port.call_scheme(Nanos(1_005), (&bench.ledger).into(), &bench.pools);
     assert_eq!(bench.port.pauses.deadline(), Nanos::ZERO, "nothing is granted of the next slot");
     let times = bench.port.pauses.take_due(Nanos(1_005), Nanos(1_005));
     // 1,000 ns in quanta of 64 ns.

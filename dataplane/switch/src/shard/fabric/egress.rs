@@ -3,6 +3,7 @@
 use super::Fabric;
 use super::senders::Watched;
 use crate::egress::Turn;
+use crate::flow_control::Accounts;
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::Load;
 use crate::program::Program;
@@ -55,9 +56,10 @@ impl<F: Frame> Fabric<F> {
     /// Lets the flow control, the watchdog and the ECN thresholds of an equipped port act.
     #[inline(never)]
     fn act(&mut self, now: Nanos, port: PortId, program: &Program) {
-        let ingress = &mut self.ingress[port.index()];
+        let Self { ingress, ledger, lane, pools, .. } = self;
+        let ingress = &mut ingress[port.index()];
         if ingress.scheme.deadline() <= now {
-            ingress.call_scheme(now, &self.ledger, &self.pools);
+            ingress.call_scheme(now, Accounts { ledger, lane: lane.as_deref() }, pools);
         }
         if self.egress[port.index()].watchdog_deadline(&self.store) <= now {
             self.judge(now, port, program);

@@ -3,6 +3,7 @@
 use super::Fabric;
 use super::arrival::{Arrival, Decided, Decision, Entrance, Next};
 use super::run::{Run, Way};
+use super::services::Link;
 use crate::congestion::senders::Disposition;
 use crate::descriptor::Descriptor;
 use crate::flows::{self, Crossing};
@@ -158,10 +159,11 @@ impl<F: Frame> Fabric<F> {
             self.refuse(port, settings, DropReason::Runt, length);
             return None;
         };
-        if descriptor.is_control(frame.headers()) && self.ends_here(port, &descriptor) {
+        if descriptor.is_control(frame.headers()) && Self::ends_here(settings, &descriptor) {
             // It may stop the queue for which the run is meant.
             self.close(port, run.take());
-            self.receive_control(entrance, &descriptor, &frame);
+            let link = Link { now, port, settings };
+            self.receive_control(now, link, &descriptor, (frame.headers(), length));
             return None;
         }
         self.ingress[port.index()].hidden.see(&descriptor);

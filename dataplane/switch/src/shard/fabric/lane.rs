@@ -1,9 +1,13 @@
 //! A shard as one lane of several: what it shows to the others, and what it takes from them.
 
-use super::Fabric;
+use super::services::is_rate_feedback;
+use super::{Fabric, services};
+use crate::descriptor::Descriptor;
 use crate::frame::{Frame, Transmitter};
+use crate::ingress::IngressPort;
 use crate::lanes::{Board, Busy, Claim, Elsewhere, Lane, Level, Link, Queues, Waiting};
 use crate::program::{PortSettings, Program};
+use crate::reason::DropReason;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 use std::sync::Arc;
@@ -15,22 +19,65 @@ impl<F: Frame> Fabric<F> {
         let lane = Lane::new(board, number);
         self.egress.iter_mut().for_each(|port| port.gate.share());
         if !lane.leads() {
-            self.ingress.iter_mut().for_each(|port| port.pauses.silence());
+            self.ingress.iter_mut().for_each(IngressPort::follow);
         }
         // Or all lanes would mark the same frames.
         self.rng = Pcg32::seed_from_u64(program.settings().seed ^ ((number as u64) << 32));
         (self.lane, self.has_others) = (Some(Box::new(lane)), true);
+        self.note_equipment(program);
     }
 
     /// Looks at what the other lanes show of all ports, at the start of a turn.
-    pub fn look(&mut self, now: Nanos) {
-        if self.lane.is_some() {
-            self.look_at_pools();
-            for port in self.owned.iter() {
-                self.look_at(now, port);
-                self.look_at_waiting(port);
+    pub fn look(&mut self, now: Nanos, program: &Program) {
+        let Some(lane) = &self.lane else { return };
+        let leads = lane.leads();
+        self.look_at_pools();
+        for port in self.owned.iter() {
+            self.look_at(now, port);
+            self.look_at_waiting(port);
+        }
+        self.resume_where_low();
+        if leads {
+            self.wake_for_others(now);
+            self.read_post(now, program);
+        }
+    }
+
+    /// Wakes what sleeps at the lead until frames come in, because they came in at other lanes.
+    fn wake_for_others(&mut self, now: Nanos) {
+        let Self { lane, ingress, equipped, changed, .. } = self;
+        let Some(lane) = lane else { return };
+        for port in equipped.iter() {
+            let ingress = &mut ingress[port.index()];
+            if ingress.sleeps() && lane.has_received(port, ingress.lossless()) {
+                ingress.wake(now);
+                changed.insert(port);
             }
-            self.resume_where_low();
+        }
+    }
+
+    /// Leaves a control frame to the lead. Returns `false` where it is to be taken here. One that finds no room is dropped.
+    pub(super) fn post(&mut self, link: services::Link<'_>, headers: &[u8], length: Bytes) -> bool {
+        let services::Link { now, port, settings } = link;
+        let Some(lane) = self.lane.as_ref().filter(|lane| !lane.leads()) else { return false };
+        if !lane.post(now, port, length, headers) {
+            self.refuse(port, settings, DropReason::LeadBusy, length);
+        }
+        true
+    }
+
+    /// Takes the control frames that other lanes have left to this one.
+    fn read_post(&mut self, now: Nanos, program: &Program) {
+        while let Some(letter) = self.lane.as_ref().and_then(|lane| lane.next_letter()) {
+            let (port, frame) = (letter.port, (letter.headers(), letter.length));
+            let link = services::Link { now, port, settings: program.port(port) };
+            match Descriptor::parse(frame.0, frame.1) {
+                Some(descriptor) if is_rate_feedback(descriptor, frame.0) => {
+                    self.take_feedback(link, &descriptor, frame);
+                }
+                Some(descriptor) => self.receive_control(letter.at, link, &descriptor, frame),
+                None => self.refuse(port, link.settings, DropReason::Runt, letter.length),
+            }
         }
     }
 
@@ -82,11 +129,15 @@ impl<F: Frame> Fabric<F> {
             let (ingress, egress) = (&ingress[port.index()], &egress[port.index()]);
             let level = |priority: Priority| {
                 let group = &ingress.groups[priority.index()];
-                let (all, headroom) = (group.occupancy(), group.headroom());
-                Level { shared: Cells::within((all - headroom).0), headroom: Cells::within(headroom.0) }
+                let (shared, headroom) = (group.shared(), group.headroom());
+                let parts = [group.occupancy() - shared - headroom, shared, headroom];
+                let [reserved, shared, headroom] = parts.map(|bytes| Cells::within(bytes.0));
+                Level { reserved, shared, headroom }
             };
             let levels = Priority::all().map(level);
             let cells = own_cells(egress);
+            let received = |priority: Priority| ingress.counters.received[priority.index()].on_the_wire();
+            lane.show_received(port, ingress.lossless(), received);
             lane.show(port, &collected(levels), Waiting { cells, claimed: 0, wants: ingress.wants(pools) });
             if lane.leads() {
                 lane.show_paused(port, ingress.pauses.paused(), ingress.paused_for_ring());

@@ -1,14 +1,17 @@
 //! LSCC between the two ends of a long link: rates and challenges in both directions, and the deadlines of ports.
 
 use super::Fabric;
-use super::services::is_rate_feedback;
+use super::services::{Link, is_rate_feedback};
 use crate::congestion::lscc::Response;
 use crate::congestion::senders::Disposition;
+use crate::descriptor::Descriptor;
+use crate::flow_control::Accounts;
 use crate::flows::Crossing;
 use crate::frame::{ControlFrame, Frame, Transmitter};
+use crate::ledger::{Ledger, Volume};
 use crate::program::PortSettings;
 use crate::reason::{Consumed, DropReason};
-use units::{Bytes, Nanos, PortId};
+use units::{Bytes, Nanos, PortId, Priority};
 use wire::rate_feedback;
 
 impl<F: Frame> Fabric<F> {
@@ -41,6 +44,18 @@ impl<F: Frame> Fabric<F> {
         length: Bytes,
     ) {
         let Crossing { now, port, descriptor, .. } = frame;
+        if !self.post(Link { now, port, settings }, headers, length) {
+            self.take_feedback(Link { now, port, settings }, descriptor, (headers, length));
+        }
+    }
+
+    /// As [`Self::receive_feedback`], on a switch of one lane or at the lead.
+    pub(super) fn take_feedback(
+        &mut self,
+        Link { now, port, settings }: Link<'_>,
+        descriptor: &Descriptor,
+        (headers, length): (&[u8], Bytes),
+    ) {
         let Some(limiter) = self.senders[port.index()].as_mut().and_then(|it| it.limiter.as_mut()) else {
             self.refuse(port, settings, DropReason::ForeignFeedback, length);
             return;
@@ -59,14 +74,21 @@ impl<F: Frame> Fabric<F> {
 
     /// Calculates a rate if an interval has ended.
     pub(super) fn end_rate_interval(&mut self, now: Nanos, port: PortId) {
-        let ingress = &mut self.ingress[port.index()];
-        let lossless = ingress.lossless();
+        let Self { ingress, ledger, lane, .. } = self;
+        let ingress = &mut ingress[port.index()];
+        let (lossless, accounts) = (ingress.lossless(), Accounts { ledger, lane: lane.as_deref() });
         if let Some(advertiser) = &mut ingress.advertiser
             && advertiser.deadline() <= now
         {
-            let departed = lossless.iter().map(|priority| self.ledger.sent_from(port, priority));
-            let queue = lossless.iter().map(|priority| self.ledger.ingress_queue(port, priority));
-            advertiser.end_interval(now, queue.sum(), departed.sum());
+            let sum = |of: &dyn Fn(&Ledger, Priority) -> Volume| -> Volume {
+                lossless.iter().map(|priority| accounts.sum(|ledger| of(ledger, priority))).sum()
+            };
+            let departed = sum(&|ledger, priority| ledger.sent_from(port, priority));
+            advertiser.end_interval(
+                now,
+                sum(&|ledger, priority| ledger.ingress_queue(port, priority)),
+                departed,
+            );
         }
     }
 

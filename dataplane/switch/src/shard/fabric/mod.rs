@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::admission::Pools;
 use crate::congestion::senders::Senders;
 use crate::egress::{EgressPort, WatchdogEvent};
+use crate::flow_control::Accounts;
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
 use crate::lanes::Lane;
@@ -173,8 +174,9 @@ impl<F: Frame> Fabric<F> {
                 self.recorder.note_watchdog(WatchdogEvent { at: now, port, queue, priority, change });
             });
         }
+        let accounts = Accounts { ledger: &self.ledger, lane: self.lane.as_deref() };
         for port in self.owned.iter() {
-            self.ingress[port.index()].configure(now, new, &self.ledger, &mut self.pools);
+            self.ingress[port.index()].configure(now, new, accounts, &mut self.pools);
         }
         self.empty_schemes(now, old, new);
         self.configure_senders(spare);

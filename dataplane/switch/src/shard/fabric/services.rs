@@ -1,11 +1,11 @@
 //! The services of a port: their frames to the other end of the link, and from there.
 
 use super::Fabric;
-use super::arrival::Entrance;
 use crate::descriptor::Descriptor;
 use crate::egress::EgressPort;
 use crate::frame::{Frame, Transmitter};
 use crate::ingress::IngressPort;
+use crate::program::PortSettings;
 use crate::reason::{Consumed, DropReason};
 use crate::service::{FrameRoom, Service};
 use units::{Bytes, Nanos, PauseQuanta, PortId, Priority, WireBytes};
@@ -22,6 +22,14 @@ pub(super) fn is_rate_feedback(descriptor: Descriptor, headers: &[u8]) -> bool {
         && descriptor.ether_type == EtherType::IPV4
         && ethernet::View::parse(headers)
             .is_ok_and(|it| it.destination() == MacAddress::NEAREST_NON_TPMR_BRIDGE)
+}
+
+/// The port through which a control frame came in.
+#[derive(Clone, Copy)]
+pub(super) struct Link<'a> {
+    pub now: Nanos,
+    pub port: PortId,
+    pub settings: &'a PortSettings,
 }
 
 impl<F: Frame> Fabric<F> {
@@ -52,14 +60,23 @@ impl<F: Frame> Fabric<F> {
     /// Whether a control frame ends at `port`: an LLDPDU only at one with a link agent. Others leave it to the ends of the
     /// forwarding.
     #[cold]
-    pub(super) fn ends_here(&self, port: PortId, descriptor: &Descriptor) -> bool {
-        descriptor.ether_type != EtherType::LLDP || self.ingress[port.index()].agent.is_some()
+    pub(super) fn ends_here(settings: &PortSettings, descriptor: &Descriptor) -> bool {
+        descriptor.ether_type != EtherType::LLDP || settings.link_agent.is_some()
     }
 
-    /// Consumes a PFC, PAUSE, grant or gPTP frame or an LLDPDU, valid or not.
-    pub(super) fn receive_control(&mut self, entrance: &Entrance<'_>, descriptor: &Descriptor, frame: &F) {
-        let Entrance { now, port, settings, .. } = *entrance;
-        let (headers, length) = (frame.headers(), frame.length());
+    /// Consumes a PFC, PAUSE, grant or gPTP frame or an LLDPDU, valid or not, that came in at `at`. A lane obeys PFC itself, and
+    /// leaves all else to the lead.
+    pub(super) fn receive_control(
+        &mut self,
+        at: Nanos,
+        entrance: Link<'_>,
+        descriptor: &Descriptor,
+        (headers, length): (&[u8], Bytes),
+    ) {
+        let Link { now, port, settings } = entrance;
+        if descriptor.ether_type != EtherType::MAC_CONTROL && self.post(entrance, headers, length) {
+            return;
+        }
         let Ok(ethernet) = ethernet::View::parse(headers) else {
             return self.refuse(port, settings, DropReason::MalformedControl, length);
         };
@@ -73,11 +90,11 @@ impl<F: Frame> Fabric<F> {
             (grants::ETHER_TYPE, ..) => self.receive_grants(now, port, payload),
             (EtherType::PTP, Some(meter), _) => {
                 let frame_time = settings.rate.serialization().time_of(WireBytes::of_frame(length));
-                meter.receive(now, frame_time, payload)
+                meter.receive(at, frame_time, payload)
             }
             (EtherType::PTP, None, _) => Err(DropReason::ForeignPtp),
             (EtherType::LLDP, _, Some(agent)) => {
-                let heard = payload.map(|lldpdu| agent.receive(now, ethernet.source(), lldpdu));
+                let heard = payload.map(|lldpdu| agent.receive(at, ethernet.source(), lldpdu));
                 heard.and_then(Result::ok).map(|()| Consumed::Lldp).ok_or(DropReason::MalformedControl)
             }
             _ => {
@@ -95,12 +112,8 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// Takes the payload of a PFC or PAUSE frame for this end of the link.
-    fn receive_pause(
-        &mut self,
-        entrance: &Entrance<'_>,
-        payload: Option<&[u8]>,
-    ) -> Result<Consumed, DropReason> {
-        let Entrance { now, port, settings, .. } = *entrance;
+    fn receive_pause(&mut self, entrance: Link<'_>, payload: Option<&[u8]>) -> Result<Consumed, DropReason> {
+        let Link { now, port, settings } = entrance;
         let consumed = match payload.map(Message::parse) {
             Some(Ok(Message::Pfc(pfc))) => {
                 for priority in pfc.enabled().iter() {
@@ -140,7 +153,7 @@ impl<F: Frame> Fabric<F> {
         }
         let ingress = &mut self.ingress[port.index()];
         if upstream.receive(now, &message, ingress.scheme.session(), &outgoing) {
-            ingress.hear(now, &message, &self.ledger, &self.pools);
+            ingress.hear(now, &message, (&*self.ledger).into(), &self.pools);
         }
         Ok(Consumed::Grants)
     }

@@ -39,7 +39,7 @@ fn other_settings_start_it_anew_and_keep_what_was_counted() {
         port,
         lossless: PrioritySet::ALL,
         received: &received,
-        ledger: &ledger,
+        accounts: (&ledger).into(),
         shared_free: none,
         shared_held: none,
         holding: PrioritySet::EMPTY,

@@ -18,7 +18,7 @@ pub fn at_rest(settings: program::Bifrost, rate: BitRate) -> Bifrost {
     let (none, holding) = (units::Bytes::ZERO, PrioritySet::EMPTY);
     let (port, shared_free, shared_held) = (PortId(0), none, none);
     let (received, ledger) = (&received, &ledger);
-    let look = Look { port, lossless, received, ledger, shared_free, shared_held, holding };
+    let look = Look { port, lossless, received, accounts: ledger.into(), shared_free, shared_held, holding };
     Bifrost::new(settings, rate, look)
 }
 
