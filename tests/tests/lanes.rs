@@ -120,6 +120,8 @@ fn run_beside(
 /// The same pair with Bifrost at port A. XOFF is above all that Bifrost lets in.
 fn with_bifrost(lanes: u64, slower: u64, virtual_incoming: VirtualIncoming) -> (Settings, Bifrost) {
     let mut settings = settings(lanes, slower);
+    // Lanes with frames take turns, and the link must not run dry meanwhile.
+    settings.ports[B.index()].tx_window = AWAY * 2;
     let mut bifrost = Bifrost {
         buffer: WireBytes(0),
         slot: Interval::from_micros(10),
@@ -236,7 +238,7 @@ proptest! {
             let busy = lanes.sent[B.index()].iter().filter(|sent| !sent.control && sent.start < Nanos(1_400_000));
             let rate = RATE.bits_per_second() / slower;
             let time = busy.count() as u64 * 8 * WireBytes::of_frame(Bytes(LENGTH)).0 * 1_000_000_000 / rate;
-            prop_assert!(time > 1_330_000, "{} of 1,400,000 ns, {:?}, {} lanes", time, way, count);
+            prop_assert!(time > 1_350_000, "{} of 1,400,000 ns, {:?}, {} lanes", time, way, count);
         }
     }
 }
