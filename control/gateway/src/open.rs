@@ -5,8 +5,9 @@ use std::sync::mpsc::Receiver;
 
 use config::runtime::{Device, DeviceKind, PfcFrames};
 use config::{Gateway, MemorySum};
-use dpdk::{Claim, Eal, HashKey, Interface, Opened, PfcPassage, Port, PortSettings, QueuePair};
+use dpdk::{Claim, Eal, Interface, Opened, PfcPassage, Port, PortSettings, QueuePair};
 use replay::capture::{CaptureFile, FrameSource};
+use switch::lanes::PairHash;
 use units::PortId;
 
 use crate::device::{Supply, WireDevice};
@@ -17,7 +18,7 @@ use crate::memory::Buffers;
 use crate::{RunError, device_mtu, links, memif};
 
 /// Opens the devices of all ports, which have the memory of `sum`, and logs them. Each has one part for each lane; those that
-/// spread what they receive by a hash do it with `hash_key`.
+/// spread what they receive by a hash do it with `hash`.
 ///
 /// # Errors
 /// [`RunError::Device`]: why a port has none.
@@ -27,11 +28,11 @@ pub fn open_all(
     buffers: &Buffers,
     sum: &MemorySum,
     events: &Receiver<Event>,
-    hash_key: HashKey,
+    hash: PairHash,
 ) -> Result<(Vec<DpdkLine>, Vec<Vec<WireDevice>>), RunError> {
     let few = u32::try_from(sum.kept_free).unwrap_or(u32::MAX);
     let supply = Supply::new(buffers.data.clone(), few);
-    let opening = Opening { eal, gateway, buffers, supply, events, hash_key };
+    let opening = Opening { eal, gateway, buffers, supply, events, hash };
     let (mut lines, mut devices) = (Vec::new(), Vec::new());
     for (port, device) in (0..).map(PortId).zip(gateway.runtime.devices.iter().flatten()) {
         let name = || gateway.program.port(port).name.clone();
@@ -50,7 +51,7 @@ struct Opening<'a> {
     buffers: &'a Buffers,
     supply: Supply,
     events: &'a Receiver<Event>,
-    hash_key: HashKey,
+    hash: PairHash,
 }
 
 impl Opening<'_> {
@@ -61,7 +62,7 @@ impl Opening<'_> {
         let settings = PortSettings {
             // The configuration has at most as many as a port.
             queues: u16::try_from(self.gateway.runtime.dpdk.lanes).unwrap_or(u16::MAX),
-            hash_key: self.hash_key,
+            hash: self.hash,
             rx_descriptors: device.receive_descriptors,
             tx_descriptors: device.transmit_descriptors,
             frame_max: port.max_frame,

@@ -12,6 +12,7 @@ use std::time::Instant;
 use config::runtime;
 use config::{Gateway, MemorySum};
 use dpdk::{Claim, Eal, ResidentMemory, Tsc};
+use switch::lanes::PairHash;
 use switch::{Board, HashKey, Ledger, Shard, ShardId};
 use telemetry::ReloadsReport;
 use units::PortId;
@@ -215,8 +216,8 @@ fn seeded(gateway: Gateway) -> Result<(Gateway, Option<u64>, HashKey), RunError>
 }
 
 /// A random key by which devices spread frames over lanes.
-fn spreading() -> Result<dpdk::HashKey, RunError> {
-    Ok(dpdk::HashKey::drawn(u64::from_ne_bytes(drawn()?)))
+fn spreading() -> Result<PairHash, RunError> {
+    Ok(PairHash::drawn(u64::from_ne_bytes(drawn()?)))
 }
 
 /// Random bytes.

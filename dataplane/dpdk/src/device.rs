@@ -224,7 +224,7 @@ impl Device {
         let rx_offloads = if scatter { info.rx_offload_capa & sys::SHIM_RX_OFFLOAD_SCATTER } else { 0 };
         let tx_offloads = info.tx_offload_capa & sys::SHIM_TX_OFFLOAD_MULTI_SEGS;
         let (pairs, sending) = (queues.pairs, queues.transmit());
-        let mut key = settings.hash_key.bytes(info.hash_key_size);
+        let mut key = settings.hash.bytes(info.hash_key_size);
         let (first, size) = (key.as_mut_ptr(), info.hash_key_size);
         // SAFETY: the device is ours and has not been started. The key has `size` bytes, which the call copies.
         let status = unsafe {

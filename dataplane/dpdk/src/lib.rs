@@ -47,7 +47,6 @@ mod eal;
 mod eal_options;
 mod error;
 mod gate;
-mod hash_key;
 #[expect(unsafe_code, reason = "asks the kernel about interfaces")]
 mod interface;
 #[expect(unsafe_code, reason = "gives DPDK a handler of interrupts")]
@@ -90,7 +89,6 @@ pub use eal::{
 };
 pub use eal_options::{EalOptions, Memory};
 pub use error::EalError;
-pub use hash_key::HashKey;
 pub use interface::Interface;
 pub use mbuf::Mbuf;
 pub use pauses::PausesCounted;

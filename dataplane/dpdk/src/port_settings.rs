@@ -2,7 +2,8 @@
 
 use units::Bytes;
 
-use crate::{HashKey, Pool};
+use crate::Pool;
+use switch::lanes::PairHash;
 
 /// The settings of [`crate::Port::configure`].
 #[derive(Clone, Debug)]
@@ -11,8 +12,8 @@ pub struct PortSettings<'a> {
     pub pool: &'a Pool,
     /// Pairs of a receive queue and a transmit queue for data; at most [`PortSettings::MOST_QUEUES`].
     pub queues: u16,
-    /// The key of the hash by which a device spreads received frames over several queues, if it takes one.
-    pub hash_key: HashKey,
+    /// The hash by which a device spreads received frames over several queues, if it takes one.
+    pub hash: PairHash,
     /// Descriptors of each receive queue; the device may round or limit them.
     pub rx_descriptors: u16,
     /// Descriptors of each transmit queue; the device may round or limit them.
@@ -34,7 +35,7 @@ impl<'a> PortSettings<'a> {
         Self {
             pool,
             queues: 1,
-            hash_key: HashKey::default(),
+            hash: PairHash::default(),
             rx_descriptors: 1_024,
             tx_descriptors: 1_024,
             control_queue: true,

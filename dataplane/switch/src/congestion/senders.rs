@@ -14,6 +14,7 @@ use crate::descriptor::Descriptor;
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Attention, Crossing, Flows, Origin, Sample, Seen, Sighting, Slot, Way};
 use crate::hash::HashKey;
+use crate::lanes::{Home, Pace};
 use crate::program::PortSettings;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
@@ -81,6 +82,23 @@ impl Senders {
         configure(&mut self.limiter, &mut spare.limiter, exchanged);
         configure(&mut self.themis, &mut spare.themis, exchanged);
         configure(&mut self.supplement, &mut spare.supplement, exchanged);
+    }
+
+    /// Leaves pairs of hosts to other lanes.
+    pub fn divide(&mut self, home: Home) {
+        self.flows.divide(home);
+    }
+
+    /// Adds `bytes` that other lanes have taken, and returns what they are to go by. `None` without a rate.
+    pub fn lead(&mut self, now: Nanos, bytes: WireBytes) -> Option<Pace> {
+        Some(self.limiter.as_mut()?.lead(now, bytes, &mut self.flows))
+    }
+
+    /// Goes by what the lead has told.
+    pub fn follow(&mut self, now: Nanos, pace: Pace) {
+        if let Some(limiter) = &mut self.limiter {
+            limiter.follow(now, pace);
+        }
     }
 
     /// The schemes that run.
@@ -310,7 +328,7 @@ impl Senders {
     pub fn report(&self, advertiser: Option<&RateAdvertiser>) -> NotifiersReport {
         let Self { limiter, themis, supplement, .. } = self;
         NotifiersReport {
-            lscc: limiter.as_ref().zip(advertiser).map(|(one, other)| LsccReport::new(one, other)),
+            lscc: limiter.as_ref().map(|it| LsccReport::new(it, advertiser)),
             themis: themis.as_ref().map(|it| it.counters),
             supplement: supplement.as_ref().map(|it| it.counters),
         }

@@ -21,7 +21,9 @@ use crate::service::Outgoing;
 use longest::Longest;
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Cells, Nanos, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
+use units::{
+    Bytes, Cells, Interval, Nanos, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet, WireBytes,
+};
 
 /// The egress half of a port.
 #[derive(Serialize, Deserialize)]
@@ -447,18 +449,44 @@ impl EgressPort {
         priority: Priority,
         time: PauseQuanta,
         store: &Store<F>,
+        report: impl FnMut(QueueId, WatchdogChange),
+    ) {
+        self.watch_pause(now, priority, time != PauseQuanta::ZERO, store, report);
+        self.gate.pauses.stop(now, priority, time);
+        self.gate.pauses.ignore(now, self.watchdog.forwarding());
+    }
+
+    /// As [`EgressPort::pause`], for a pause that another lane has received and counted.
+    pub fn hear<F: Frame>(
+        &mut self,
+        now: Nanos,
+        priority: Priority,
+        time: Interval,
+        store: &Store<F>,
+        report: impl FnMut(QueueId, WatchdogChange),
+    ) {
+        self.watch_pause(now, priority, time != Interval::ZERO, store, report);
+        self.gate.pauses.hear(now, priority, time);
+        self.gate.pauses.ignore(now, self.watchdog.forwarding());
+    }
+
+    /// Shows the watchdog a pause (`stops`) or the end of one.
+    fn watch_pause<F: Frame>(
+        &mut self,
+        now: Nanos,
+        priority: Priority,
+        stops: bool,
+        store: &Store<F>,
         mut report: impl FnMut(QueueId, WatchdogChange),
     ) {
         for id in self.gate.pauses.queues(priority).iter() {
             let (queue, meter) = (&self.queues[id.index()], self.gate.pauses.meter(id));
-            if time != PauseQuanta::ZERO {
+            if stops {
                 self.watchdog.xoff(now, id, meter, || queue.stalled_since(store));
             } else if let Some(change) = self.watchdog.xon(now, id, meter) {
                 report(id, change);
             }
         }
-        self.gate.pauses.stop(now, priority, time);
-        self.gate.pauses.ignore(now, self.watchdog.forwarding());
     }
 
     /// The ends of the pauses in force, by priority; zero where none is, or where the watchdog sends or drops frames in

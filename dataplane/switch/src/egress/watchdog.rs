@@ -24,6 +24,14 @@ pub struct WatchdogCounters {
     pub restored: u64,
 }
 
+impl WatchdogCounters {
+    /// Counts the storms of a queue with frames on several lanes once: the lanes hear the same pauses.
+    pub(crate) fn join(&mut self, lane: Self) {
+        self.storms = self.storms.max(lane.storms);
+        self.restored = self.restored.max(lane.restored);
+    }
+}
+
 impl core::ops::AddAssign for WatchdogCounters {
     fn add_assign(&mut self, other: Self) {
         self.storms += other.storms;
@@ -139,6 +147,17 @@ impl WatchdogLog {
     /// The number of earlier events, no longer kept.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
+    }
+
+    /// Adds the events of another lane, in the order of their times.
+    pub(crate) fn add_lane(&mut self, lane: &Self) {
+        self.forgotten += lane.forgotten;
+        self.events.extend(&lane.events);
+        self.events.make_contiguous().sort_by_key(|event| event.at);
+        while self.events.len() > Self::CAPACITY {
+            self.events.pop_front();
+            self.forgotten += 1;
+        }
     }
 
     pub(crate) fn push(&mut self, event: WatchdogEvent) {

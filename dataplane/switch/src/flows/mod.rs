@@ -46,6 +46,7 @@ pub(crate) use table::{Cold, Hot, Note, Slot};
 
 use crate::descriptor::Descriptor;
 use crate::hash::HashKey;
+use crate::lanes::Home;
 use crate::program::FlowSettings;
 use core::hint::black_box;
 use packet::Packet;
@@ -139,6 +140,8 @@ pub(crate) struct Flows {
     key: HashKey,
     table: FlowTable,
     resolver: Resolver,
+    /// On a lane, the hosts whose flows it keeps.
+    home: Option<Home>,
     /// The packets from which the resolver learns; `None` if these are all.
     sample: Option<Sample>,
     watch: Watch,
@@ -169,7 +172,7 @@ impl Flows {
         let sample = Sample::new(settings.learn, key);
         let watch = sample.as_ref().map_or(Watch::ALWAYS, Watch::quiet);
         let (guesses, next, last) = ([Link::NONE; LOOK_AHEAD], LOOK_AHEAD, Link::NONE);
-        Self { settings, key, table, resolver, sample, watch, guesses, next, last }
+        Self { settings, key, table, resolver, home: None, sample, watch, guesses, next, last }
     }
 
     /// Takes the settings of `spare`, which was made for them and is empty. The state stays, unless the table needs
@@ -180,11 +183,24 @@ impl Flows {
         let table = |it: &Self| (it.settings.capacity, it.settings.ageing, it.settings.learn, it.key);
         let exchanged = table(self) != table(spare);
         if exchanged {
+            spare.home = self.home;
             core::mem::swap(self, spare);
         }
         self.resolver.configure(&settings);
         self.settings = settings;
         exchanged
+    }
+
+    /// Leaves hosts to other lanes.
+    pub fn divide(&mut self, home: Home) {
+        self.home = Some(home);
+    }
+
+    /// Whether the flow of a packet belongs to another lane. What the resolver learns would be wrong where others see the rest.
+    fn is_stray(&mut self, packet: &Packet) -> bool {
+        let is_stray = self.home.is_some_and(|home| home.is_away(packet.key.hosts.difference()));
+        self.table.counters.strays += u64::from(is_stray);
+        is_stray
     }
 
     /// Prefetches the flows of the first [`LOOK_AHEAD`] of `frames` that cross this `way`, before they are taken one
@@ -357,6 +373,9 @@ impl Flows {
         let Packet { key, origin, bth, .. } = packet;
         let Role { kind, data, .. } = Role::of(bth.opcode());
         let bytes = self.counted_outside(now, counted(key.hosts.way, length));
+        if self.is_stray(packet) {
+            return Sighting::Stranger;
+        }
         let Self { table, resolver, .. } = self;
         let hash = table.hash(key);
         let known = table.find(hash, key).filter(|slot| !table.has_aged(*slot, Tick::of(now)));
@@ -395,6 +414,9 @@ impl Flows {
     /// Takes a packet that is not simply the next one of a known flow.
     fn look_at(&mut self, now: Nanos, packet: &Packet, role: Role) -> Sighting {
         let Role { kind, data, is_read, .. } = role;
+        if self.is_stray(packet) {
+            return Sighting::Stranger;
+        }
         if kind == Kind::Other || packet.key.qp <= QueuePair::GENERAL_SERVICES {
             return self.look_at_other(now, packet);
         }

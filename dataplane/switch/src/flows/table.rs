@@ -37,6 +37,8 @@ pub struct FlowCounters {
     pub evicted: u64,
     /// Flows forgotten after they had been idle for longer than the ageing time.
     pub aged: u64,
+    /// Packets of hosts that belong to another lane: their flows are not entered.
+    pub strays: u64,
 }
 
 /// The flows.
@@ -53,7 +55,7 @@ pub(crate) struct FlowTable {
     /// The ageing time, in ticks.
     ageing: u32,
     keyed: KeyedHash,
-    counters: FlowCounters,
+    pub(super) counters: FlowCounters,
 }
 
 impl FlowTable {

@@ -2,12 +2,13 @@
 //! change costs its readers a load from their own cache.
 
 use super::horizon::Horizon;
+use super::pair_hash::PairHash;
 use super::post::Post;
 use crate::flow_control::PauseCause;
 use crate::ledger::{Ledger, PoolUse};
 use crate::sync::{AtomicU64, Ordering};
 use std::sync::Arc;
-use units::{Bytes, Cells, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
+use units::{BitRate, Bytes, Cells, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 
 /// Eight words with one writer.
 #[derive(Default)]
@@ -50,7 +51,10 @@ pub struct Board {
     pools: Box<[Line]>,
     /// By port: the priorities that the lead pauses, and those of them that it pauses for a receive ring.
     paused: Box<[Line]>,
+    /// By port: [`Pace`].
+    paces: Box<[Line]>,
     horizons: Box<[Claims]>,
+    hash: PairHash,
     /// By lane: control frames for the lead.
     posts: Box<[Post]>,
     /// By lane. The lead reads the totals of the others where it needs them exactly, at deadlines.
@@ -87,6 +91,8 @@ pub(crate) struct Waiting {
     pub cells: [u32; Priority::COUNT],
     /// Bytes on the wire that it has claimed of the link since the start, modulo 2^64.
     pub claimed: u64,
+    /// Bytes on the wire to which a rate of the port applies and which it has taken since the start.
+    pub limited: u64,
     /// The priorities that it cannot let go on, with the cause.
     pub wants: [Option<PauseCause>; Priority::COUNT],
 }
@@ -94,6 +100,15 @@ pub(crate) struct Waiting {
 /// Words of a waiting line: four of two priorities each, and two more.
 const CLAIMED: usize = 4;
 const WANTS: usize = 5;
+const LIMITED: usize = 6;
+
+/// The rate of a port, and the queue that there would be at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// `None` if no rate is in force.
+    pub rate: Option<BitRate>,
+    pub queue: WireBytes,
+}
 
 /// A pause that a lane has received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,10 +159,22 @@ impl Board {
             heard: lines(lanes * ports),
             pools: lines(lanes),
             paused: lines(ports),
+            paces: lines(ports),
+            hash: PairHash::default(),
             horizons: (0..ports).map(|_| Claims::default()).collect(),
             posts: (0..lanes).map(|_| Post::new()).collect(),
             ledgers: (0..lanes).map(|_| Arc::new(Ledger::new(ports, 1))).collect(),
         }
+    }
+
+    /// The same for devices that spread frames by `hash`.
+    #[must_use]
+    pub fn spread_by(self, hash: PairHash) -> Self {
+        Self { hash, ..self }
+    }
+
+    pub(super) fn hash(&self) -> PairHash {
+        self.hash
     }
 
     /// The number of lanes.
@@ -204,6 +231,7 @@ impl Board {
             line.store(word, u64::from(pair[0]) << 32 | u64::from(pair[1]));
         }
         line.store(CLAIMED, waiting.claimed);
+        line.store(LIMITED, waiting.limited);
         let code = |cause: &Option<PauseCause>| cause.map_or(0, |it| it.index() as u8 + 1);
         line.store(WANTS, u64::from_be_bytes(waiting.wants.each_ref().map(code)));
     }
@@ -216,6 +244,7 @@ impl Board {
         Waiting {
             cells: core::array::from_fn(|index| pair(index) as u32),
             claimed: line.load(CLAIMED),
+            limited: line.load(LIMITED),
             wants: codes.map(cause),
         }
     }
@@ -251,6 +280,17 @@ impl Board {
     pub(super) fn pools(&self, lane: usize) -> PoolUse {
         let [shared, headroom, egress_lossy] = [0, 1, 2].map(|word| Bytes(self.pools[lane].load(word)));
         PoolUse { shared, headroom, egress_lossy }
+    }
+
+    pub(super) fn show_pace(&self, port: PortId, pace: Pace) {
+        let line = &self.paces[port.index()];
+        line.store(0, pace.rate.map_or(0, BitRate::bits_per_second));
+        line.store(1, pace.queue.0);
+    }
+
+    pub(super) fn pace(&self, port: PortId) -> Pace {
+        let [rate, queue] = [0, 1].map(|word| self.paces[port.index()].load(word));
+        Pace { rate: BitRate::new(rate), queue: WireBytes(queue) }
     }
 
     pub(super) fn show_paused(&self, port: PortId, paused: PrioritySet, for_ring: PrioritySet) {

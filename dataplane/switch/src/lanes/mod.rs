@@ -17,6 +17,7 @@
 
 mod board;
 mod horizon;
+mod pair_hash;
 mod post;
 mod program;
 mod share;
@@ -24,6 +25,7 @@ mod share;
 pub use board::Board;
 pub(crate) use horizon::Claim;
 use horizon::bytes_at;
+pub use pair_hash::PairHash;
 pub use program::{LanesRefusal, Unshared};
 
 use crate::admission::Others;
@@ -32,7 +34,8 @@ use crate::ledger::{Ledger, PoolUse};
 use crate::receive_ring::BURST;
 use crate::sync::{Ordering, fence};
 use board::Heard;
-pub(crate) use board::{Level, Waiting};
+pub(crate) use board::{Level, Pace, Waiting};
+pub(crate) use pair_hash::Home;
 use post::Letter;
 pub(crate) use share::Queues;
 use share::Turn;
@@ -83,6 +86,8 @@ struct PortState {
     received: [WireBytes; Priority::COUNT],
     /// What the others had received when that was last looked at.
     noticed: WireBytes,
+    /// What the others had taken to which a rate applies, when that was last looked at.
+    limited: u64,
     waiting: Waiting,
     /// The words of the other lanes that it has heeded, by lane.
     known: Vec<[u64; Priority::COUNT]>,
@@ -247,7 +252,8 @@ impl Lane {
         let grew = |(shown, now): (u32, u32)| differ(cells(shown), cells(now));
         let mut pairs = state.waiting.cells.into_iter().zip(waiting.cells);
         let claimed = waiting.claimed.wrapping_sub(state.waiting.claimed) >= GRAIN.bytes().0;
-        if claimed || waiting.wants != state.waiting.wants || pairs.any(grew) {
+        let limited = waiting.limited.wrapping_sub(state.waiting.limited) >= GRAIN.bytes().0;
+        if claimed || limited || waiting.wants != state.waiting.wants || pairs.any(grew) {
             state.waiting = waiting;
             self.board.show_waiting(self.number, port, &waiting);
         }
@@ -293,6 +299,32 @@ impl Lane {
     /// The ledgers of the other lanes.
     pub fn ledgers_of_others(&self) -> impl Iterator<Item = &Ledger> {
         self.others().map(|lane| &**self.board.ledger(lane))
+    }
+
+    /// The bytes on the wire to which a rate of `port` applies and which other lanes have taken since the last call.
+    pub fn limited_of_others(&mut self, port: PortId) -> WireBytes {
+        let limited = self.others().map(|lane| self.board.waiting(lane, port).limited);
+        let sum = limited.fold(0, u64::wrapping_add);
+        WireBytes(sum.wrapping_sub(core::mem::replace(&mut self.ports[port.index()].limited, sum)))
+    }
+
+    /// Shows the rate of `port` that is in force at the lead, and the length of its pseudo-queue.
+    pub fn show_pace(&self, port: PortId, pace: Pace) {
+        let (shown, grain) = (self.board.pace(port), GRAIN.bytes().0);
+        let moved = shown.queue.0.abs_diff(pace.queue.0) >= grain;
+        if moved || shown.rate != pace.rate || (shown.queue.0 == 0) != (pace.queue.0 == 0) {
+            self.board.show_pace(port, pace);
+        }
+    }
+
+    /// What the lead shows of the rate of `port`.
+    pub fn pace(&self, port: PortId) -> Pace {
+        self.board.pace(port)
+    }
+
+    /// Where packets between two hosts belong, which is asked of each lane.
+    pub fn home(&self) -> Home {
+        Home { hash: self.board.hash(), lane: self.number, lanes: self.board.lanes() }
     }
 
     /// Shows the priorities of `port` that the lead pauses, and those of them that it pauses for a receive ring alone.

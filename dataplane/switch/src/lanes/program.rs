@@ -1,5 +1,6 @@
 //! The program of a lane: what several lanes may run, and the part that each of them has.
 
+use crate::congestion::Notifiers;
 use crate::flow_control::FlowControl;
 use crate::program::{Bifrost, PortSettings, Program, Settings, VirtualIncoming};
 use units::{Bytes, Priority};
@@ -22,9 +23,7 @@ units::named! {
         /// A history of grants that expires before all lanes that come late within Bifrost's lateness have read what it granted.
         Jitter = "a history of Bifrost with less jitter than its lateness",
         /// A scheme that notifies senders.
-        Notifiers = "a scheme that notifies senders",
-        /// The PFC watchdog.
-        Watchdog = "the watchdog",
+        Notifiers = "a scheme other than LSCC with direct CNPs that notifies senders",
         /// A rate limit of the port or a queue.
         RateLimit = "a rate limit",
         /// The remap of frames that bounce.
@@ -63,14 +62,13 @@ impl Program {
 }
 
 fn unshared(port: &PortSettings) -> Option<Unshared> {
-    let PortSettings { flow_control, notifiers, watchdog, rate_limit, queues, slow, .. } = port;
+    let PortSettings { flow_control, notifiers, rate_limit, queues, slow, .. } = port;
     let limited = rate_limit.is_some() || queues.iter().any(|queue| queue.rate_limit.is_some());
     let adapts = queues.iter().any(|queue| queue.red.is_some_and(|red| red.adaptive.is_some()));
     let found = [
         (!matches!(flow_control, FlowControl::Pfc | FlowControl::Bifrost(_)), Unshared::FlowControl),
         (flow_control.bifrost().is_some_and(expires_early), Unshared::Jitter),
-        (notifiers.flows(port.rate).is_some(), Unshared::Notifiers),
-        (watchdog.is_some(), Unshared::Watchdog),
+        (notifies_alone(notifiers), Unshared::Notifiers),
         (slow.is_some() || queues.len() != Priority::COUNT, Unshared::Queues),
         (limited, Unshared::RateLimit),
         (port.remap != Default::default(), Unshared::Remap),
@@ -85,8 +83,16 @@ fn expires_early(bifrost: &Bifrost) -> bool {
     matches!(bifrost.virtual_incoming, VirtualIncoming::History { jitter } if jitter < bifrost.lateness)
 }
 
-/// Gives each of `lanes` lanes its part of what lossy queues have reserved. Priority groups are joint.
+/// Whether a scheme notifies senders in a way that lanes do not share.
+fn notifies_alone(Notifiers { lscc, themis, supplement }: &Notifiers) -> bool {
+    themis.is_some() || supplement.is_some() || lscc.is_some_and(|it| it.limiting.direct_int.is_some())
+}
+
+/// Gives each of `lanes` lanes its part of what lossy queues have reserved, and of the flows. Priority groups are joint.
 fn divide(port: &mut PortSettings, lanes: u64) {
+    if let Some(lscc) = &mut port.notifiers.lscc {
+        lscc.limiting.flows = lscc.limiting.flows.div_ceil(lanes as u32);
+    }
     for queue in &mut port.queues {
         queue.lossy.reserved = Bytes(queue.lossy.reserved.0 / lanes);
     }

@@ -135,8 +135,7 @@ pub struct PortInspection {
 
 impl PortInspection {
     /// Adds what another lane of the port has seen to this inspection of the lead: counters, delays, and what is inside. What a
-    /// link has once is the lead's: pauses, schemes, watermarks, the watchdog. Of schemes, only those that keep nothing at the
-    /// other lanes run where there are lanes.
+    /// link has once is the lead's: pauses, flow control, rates, services, watermarks.
     pub fn add_lane(&mut self, lane: &Self) {
         // All fields are named here and below, so that a new one isn't forgotten.
         let Self {
@@ -148,17 +147,24 @@ impl PortInspection {
             control_sent,
             pauses: _,
             flow_control: _,
-            flows: _,
+            flows,
             link_delay: _,
             link_agent: _,
             advertiser_lateness: _,
             adaptive_ecn: _,
             bounces: _,
             hidden,
-            notifiers: _,
+            notifiers: NotifiersReport { lscc, themis: _, supplement: _ },
             bridge,
-            watchdog: _,
+            watchdog,
         } = lane;
+        self.watchdog.add_lane(watchdog);
+        if let (Some(flows), Some(more)) = (&mut self.flows, flows) {
+            flows.add_lane(more);
+        }
+        if let (Some(lscc), Some(more)) = (&mut self.notifiers.lscc, lscc) {
+            lscc.add_lane(more);
+        }
         self.ingress.add_lane(ingress);
         self.groups.iter_mut().zip(groups).for_each(|(group, more)| group.add_lane(more));
         self.queues.iter_mut().zip(queues).for_each(|(queue, more)| queue.add_lane(more));

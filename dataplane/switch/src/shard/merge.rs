@@ -1,7 +1,9 @@
 //! What several lanes of a port have counted, as one: the parts of an inspection.
 
 use super::inspect::{GroupReport, QueueReport};
+use crate::congestion::lscc::{LimiterCounters, LsccReport};
 use crate::egress::PausesReceived;
+use crate::flows::{DataFlows, FlowCounters, FlowsReport, ResolverCounters};
 use crate::ingress::IngressCounters;
 
 /// Adds `more` to the counters in the same places.
@@ -47,10 +49,12 @@ impl QueueReport {
             watermark: _,
             pauses: PausesReceived { xoff, xon, ignored },
             paused_for: _,
-            watchdog: _,
-            stormed: _,
+            watchdog,
+            stormed,
             dropped,
         } = lane;
+        self.watchdog.join(*watchdog);
+        self.stormed |= stormed;
         self.waiting += *waiting;
         self.counters += *counters;
         // A frame of PFC comes to one lane, whichever it is.
@@ -61,15 +65,64 @@ impl QueueReport {
     }
 }
 
+impl FlowsReport {
+    pub(super) fn add_lane(&mut self, lane: &Self) {
+        let Self { known, table, data, resolver } = lane;
+        self.known += known;
+        let FlowCounters { entered, evicted, aged, strays } = table;
+        self.table.entered += entered;
+        self.table.evicted += evicted;
+        self.table.aged += aged;
+        self.table.strays += strays;
+        let DataFlows { resolved, unresolved } = data;
+        self.data.resolved += resolved;
+        self.data.unresolved += unresolved;
+        let ResolverCounters { resolved_by_cm, resolved_by_psn, suspended, contradicted, ambiguous, ended } =
+            resolver;
+        self.resolver.resolved_by_cm += resolved_by_cm;
+        self.resolver.resolved_by_psn += resolved_by_psn;
+        self.resolver.suspended += suspended;
+        self.resolver.contradicted += contradicted;
+        self.resolver.ambiguous += ambiguous;
+        self.resolver.ended += ended;
+    }
+}
+
+impl LsccReport {
+    /// The rates and the pseudo-queue are the lead's.
+    pub(super) fn add_lane(&mut self, lane: &Self) {
+        let LimiterCounters {
+            direct_cnps,
+            marked_instead,
+            not_notified,
+            marks_removed,
+            far_cnps,
+            far_cnps_unknown,
+            far_cnps_suppressed,
+            congested_intervals,
+            direct_int: _,
+        } = &lane.limiter;
+        let sum = &mut self.limiter;
+        sum.direct_cnps += direct_cnps;
+        sum.marked_instead += marked_instead;
+        sum.not_notified += not_notified;
+        sum.marks_removed += marks_removed;
+        sum.far_cnps += far_cnps;
+        sum.far_cnps_unknown += far_cnps_unknown;
+        sum.far_cnps_suppressed += far_cnps_suppressed;
+        sum.congested_intervals += congested_intervals;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::PortInspection;
-    use crate::egress::QueueCounters;
+    use crate::egress::{QueueCounters, Restoration, RestorationCause, WatchdogChange, WatchdogEvent};
     use crate::forwarding::BridgeCounters;
     use crate::ingress::HiddenCounters;
     use crate::ledger::Volume;
-    use units::{Bytes, Interval, Nanos, PrioritySet};
+    use units::{Bytes, Interval, Nanos, PortId, Priority, PrioritySet, QueueId, WireBytes};
 
     /// An inspection in which each figure that adds up is another number, times `count`.
     fn inspection(count: u64) -> PortInspection {
@@ -99,6 +152,32 @@ mod tests {
                 PausesReceived { xoff: volume().frames, xon: volume().frames, ignored: volume().frames };
             (group.occupancy, group.headroom) = (volume().bytes, volume().bytes);
         }
+        all.flows = Some(FlowsReport {
+            known: number() as u32,
+            table: FlowCounters { entered: number(), evicted: number(), aged: number(), strays: number() },
+            data: DataFlows { resolved: number() as u32, unresolved: number() as u32 },
+            resolver: ResolverCounters {
+                resolved_by_cm: number(),
+                resolved_by_psn: number(),
+                suspended: number(),
+                contradicted: number(),
+                ambiguous: number(),
+                ended: number(),
+            },
+        });
+        let mut lscc = LsccReport::default();
+        lscc.limiter = LimiterCounters {
+            direct_cnps: number(),
+            marked_instead: number(),
+            not_notified: number(),
+            marks_removed: number(),
+            far_cnps: number(),
+            far_cnps_unknown: number(),
+            far_cnps_suppressed: number(),
+            congested_intervals: number(),
+            ..lscc.limiter
+        };
+        all.notifiers.lscc = Some(lscc);
         all.ingress.dropped_roce.fill_with(&mut number);
         all.ingress.lost_notifications = number();
         all.hidden = HiddenCounters { macsec: number(), tagged: number() };
@@ -113,16 +192,43 @@ mod tests {
     fn with_state(mut lane: PortInspection) -> PortInspection {
         lane.at = Nanos(7);
         lane.pauses.sent = PrioritySet::ALL;
+        if let Some(lscc) = &mut lane.notifiers.lscc {
+            (lscc.lapsed, lscc.pseudo_queue, lscc.longest_pseudo_queue) = (9, WireBytes(9), WireBytes(9));
+        }
         for (group, queue) in lane.groups.iter_mut().zip(&mut lane.queues) {
             group.watermark.note(9);
             group.headroom_watermark.note(9);
             group.paused_for.fill(Interval(9));
             group.lossless = true;
             queue.watermark.note(9);
-            queue.watchdog.storms = 9;
-            (queue.stormed, queue.paused_for) = (true, Interval(9));
+            queue.paused_for = Interval(9);
         }
         lane
+    }
+
+    #[test]
+    fn a_storm_on_several_lanes_counts_once_and_all_of_its_events_are_kept() {
+        let lane = |storms, at| {
+            let mut lane = PortInspection::default();
+            (lane.queues[3].watchdog.storms, lane.queues[3].stormed) = (storms, true);
+            let restoration = Restoration {
+                cause: RestorationCause::Xon,
+                quiet_for: Interval::ZERO,
+                stormed_for: Interval::ZERO,
+            };
+            lane.watchdog.push(WatchdogEvent {
+                at: Nanos(at),
+                port: PortId(0),
+                queue: QueueId::from_low_bits(3),
+                priority: Priority::from_low_bits(3),
+                change: WatchdogChange::Restored(restoration),
+            });
+            lane
+        };
+        let mut merged = lane(1, 200);
+        merged.add_lane(&lane(2, 100));
+        assert_eq!((merged.queues[3].watchdog.storms, merged.queues[3].stormed), (2, true));
+        assert!(merged.watchdog.iter().map(|event| event.at.0).eq([100, 200]));
     }
 
     #[test]

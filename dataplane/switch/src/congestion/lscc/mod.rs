@@ -33,7 +33,7 @@ pub(crate) use rate_limiter::RateLimiter;
 use units::{BitRate, WireBytes};
 
 /// LSCC on one port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LsccReport {
     /// The rates that it advertised to the other end.
     pub rates: RateCounters,
@@ -52,10 +52,11 @@ pub struct LsccReport {
 }
 
 impl LsccReport {
-    pub(crate) fn new(limiter: &RateLimiter, advertiser: &RateAdvertiser) -> Self {
+    /// A lane that does not lead has no advertiser.
+    pub(crate) fn new(limiter: &RateLimiter, advertiser: Option<&RateAdvertiser>) -> Self {
         let (pseudo_queue, longest_pseudo_queue) = limiter.pseudo_queue();
         Self {
-            rates: *advertiser.counters(),
+            rates: advertiser.map(|it| *it.counters()).unwrap_or_default(),
             feedback: *limiter.advertised().counters(),
             received_rate: limiter.advertised().last_rate(),
             lapsed: limiter.advertised().lapsed(),

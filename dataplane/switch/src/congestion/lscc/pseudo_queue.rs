@@ -64,6 +64,12 @@ impl PseudoQueue {
         self.bytes = WireBytes(self.bytes.0.saturating_add(bytes.0)).min(self.most);
     }
 
+    /// Takes the length that another lane has found.
+    pub fn set(&mut self, bytes: WireBytes) {
+        self.longest = self.longest();
+        self.bytes = bytes.min(self.most);
+    }
+
     /// Its length, rounded up to whole bytes.
     #[inline]
     pub fn bytes(&self) -> WireBytes {

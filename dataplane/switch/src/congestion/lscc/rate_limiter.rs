@@ -29,6 +29,7 @@ use crate::descriptor::Descriptor;
 use crate::flows::cnp::{CnpBuilder, ReturnPath};
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Crossing, Flows, Hot, Origin, Seen, Sighting, Slot};
+use crate::lanes::Pace;
 use crate::program::PortSettings;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Interval, Nanos, PortId, QueueSet, WireBytes};
@@ -91,6 +92,8 @@ pub(crate) struct RateLimiter {
     /// The rate from which a limit has no effect.
     most: BitRate,
     advertised: AdvertisedRate,
+    /// On a lane that does not lead, the rate that the lead has in force.
+    led: Option<Option<BitRate>>,
     queue: PseudoQueue,
     /// The time when traffic last advanced the pseudo-queue, and the rate in force then.
     advanced: Option<(Nanos, Option<BitRate>)>,
@@ -132,6 +135,7 @@ impl RateLimiter {
             flag_lasts: settings.interval,
             most: rate,
             advertised: AdvertisedRate::new(settings, seed),
+            led: None,
             queue: PseudoQueue::new(settings.limiting.limit),
             advanced: None,
             awake: false,
@@ -249,10 +253,35 @@ impl RateLimiter {
 
     /// Takes a feedback message. Returns the message to send to the other end.
     pub fn receive_feedback(&mut self, now: Nanos, packet: &[u8]) -> Response {
-        let rate = self.advertised.rate(now, self.most);
-        self.queue.drain(now, rate);
+        self.drain(now);
         self.advanced = None;
         self.advertised.receive(now, packet)
+    }
+
+    /// Drains the pseudo-queue until `now` at the rate in force, and returns that.
+    fn drain(&mut self, now: Nanos) -> Option<BitRate> {
+        let rate = self.led.unwrap_or_else(|| self.advertised.rate(now, self.most));
+        self.queue.drain(now, rate);
+        rate
+    }
+
+    /// The rate in force at `now` and the length of the pseudo-queue, with `bytes` that other lanes have taken: the lead tells
+    /// them.
+    pub fn lead(&mut self, now: Nanos, bytes: WireBytes, flows: &mut Flows) -> Pace {
+        let rate = match bytes {
+            WireBytes(0) => self.drain(now),
+            _ => self.advance(now, flows),
+        };
+        self.queue.arrive(bytes);
+        Pace { rate, queue: self.queue.bytes() }
+    }
+
+    /// Goes by what the lead has told.
+    pub fn follow(&mut self, now: Nanos, pace: Pace) {
+        self.led = Some(pace.rate);
+        self.drain(now);
+        self.queue.set(pace.queue);
+        self.advanced = None;
     }
 
     /// Advances the pseudo-queue to `now`, as traffic arrives, and wakes or lets go of `flows`. Returns the rate in
@@ -260,8 +289,7 @@ impl RateLimiter {
     #[inline(never)]
     fn advance(&mut self, now: Nanos, flows: &mut Flows) -> Option<BitRate> {
         self.advertised.note_traffic(now);
-        let rate = self.advertised.rate(now, self.most);
-        self.queue.drain(now, rate);
+        let rate = self.drain(now);
         self.awake = rate.is_some() && (!flows.samples() || self.queue.bytes() > self.wakes_above);
         flows.watch(now, self.awake);
         self.advanced = Some((now, rate));
@@ -306,8 +334,7 @@ impl RateLimiter {
 
     fn end_interval(&mut self, now: Nanos) {
         self.ends = Nanos::NEVER;
-        let rate = self.advertised.rate(now, self.most);
-        self.queue.drain(now, rate);
+        self.drain(now);
         let next = self.list.interval.wrapping_add(1).max(NOT_LISTED + 1);
         if self.queue.bytes() > self.settings.reference {
             self.counters.congested_intervals += 1;

@@ -3,9 +3,11 @@
 use super::services::is_rate_feedback;
 use super::{Fabric, services};
 use crate::descriptor::Descriptor;
+use crate::egress::WatchdogEvent;
 use crate::frame::{Frame, Transmitter};
 use crate::ingress::IngressPort;
 use crate::lanes::{Board, Busy, Claim, Elsewhere, Lane, Level, Link, Queues, Waiting};
+use crate::ledger::{Ledger, Volume};
 use crate::program::{PortSettings, Program};
 use crate::reason::DropReason;
 use rand_core::SeedableRng;
@@ -23,6 +25,7 @@ impl<F: Frame> Fabric<F> {
         }
         // Or all lanes would mark the same frames.
         self.rng = Pcg32::seed_from_u64(program.settings().seed ^ ((number as u64) << 32));
+        self.senders.iter_mut().flatten().for_each(|senders| senders.divide(lane.home()));
         (self.lane, self.has_others) = (Some(Box::new(lane)), true);
         self.note_equipment(program);
     }
@@ -40,6 +43,24 @@ impl<F: Frame> Fabric<F> {
         if leads {
             self.wake_for_others(now);
             self.read_post(now, program);
+        }
+        self.look_at_paces(now);
+    }
+
+    /// Lets the rates of ports go by what all lanes have taken.
+    fn look_at_paces(&mut self, now: Nanos) {
+        let Self { lane, senders, notifying, .. } = self;
+        let Some(lane) = lane else { return };
+        for port in notifying.iter() {
+            let Some(senders) = &mut senders[port.index()] else { continue };
+            if !lane.leads() {
+                senders.follow(now, lane.pace(port));
+                continue;
+            }
+            let bytes = lane.limited_of_others(port);
+            if let Some(pace) = senders.lead(now, bytes) {
+                lane.show_pace(port, pace);
+            }
         }
     }
 
@@ -100,8 +121,11 @@ impl<F: Frame> Fabric<F> {
         lane.hear_pauses(now, port, |priority, left| heard[priority.index()] = Some(left));
         for (priority, left) in Priority::all().zip(heard) {
             if let Some(left) = left {
-                self.egress[port.index()].gate.pauses.hear(now, priority, left);
-                self.changed.insert(port);
+                let Self { egress, store, recorder, changed, .. } = self;
+                egress[port.index()].hear(now, priority, left, store, |queue, change| {
+                    recorder.note_watchdog(WatchdogEvent { at: now, port, queue, priority, change });
+                });
+                changed.insert(port);
             }
         }
     }
@@ -123,7 +147,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Shows the others what this lane holds, at the end of a turn.
     pub fn show(&mut self) {
-        let Self { lane, ingress, egress, pools, owned, .. } = self;
+        let Self { lane, ledger, ingress, egress, pools, owned, notifying, .. } = self;
         let Some(lane) = lane else { return };
         for port in owned.iter() {
             let (ingress, egress) = (&ingress[port.index()], &egress[port.index()]);
@@ -135,10 +159,16 @@ impl<F: Frame> Fabric<F> {
                 Level { reserved, shared, headroom }
             };
             let levels = Priority::all().map(level);
+            let limits = notifying.contains(port);
+            let limited = if limits { limited(ledger, port, ingress.lossless()) } else { 0 };
             let cells = own_cells(egress);
             let received = |priority: Priority| ingress.counters.received[priority.index()].on_the_wire();
             lane.show_received(port, ingress.lossless(), received);
-            lane.show(port, &collected(levels), Waiting { cells, claimed: 0, wants: ingress.wants(pools) });
+            lane.show(
+                port,
+                &collected(levels),
+                Waiting { cells, claimed: 0, limited, wants: ingress.wants(pools) },
+            );
             if lane.leads() {
                 lane.show_paused(port, ingress.pauses.paused(), ingress.paused_for_ring());
             }
@@ -196,6 +226,13 @@ impl<F: Frame> Fabric<F> {
             }
         }
     }
+}
+
+/// The bytes on the wire that a lane has taken for `port`, and to which a rate of that applies.
+fn limited(ledger: &Ledger, port: PortId, lossless: PrioritySet) -> u64 {
+    let ports = (0..ledger.ports() as u16).map(PortId);
+    let taken = |ingress| lossless.iter().map(move |priority| ledger.admitted(ingress, port, priority));
+    ports.flat_map(taken).sum::<Volume>().on_the_wire().0
 }
 
 /// The cells that wait at a port, by priority.

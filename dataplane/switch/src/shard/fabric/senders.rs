@@ -30,6 +30,9 @@ impl<F: Frame> Fabric<F> {
                 (Some(senders), Some(spare)) => senders.configure(spare),
                 (senders, spare) => core::mem::swap(senders, spare),
             }
+            if let (Some(senders), Some(lane)) = (&mut self.senders[port.index()], &self.lane) {
+                senders.divide(lane.home());
+            }
             match self.senders[port.index()] {
                 Some(_) => self.notifying.insert(port),
                 None => self.notifying.remove(port),
