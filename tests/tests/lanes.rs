@@ -12,8 +12,11 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use switch::lanes::{beyond_pools, extra_headroom, unseen};
-use switch::program::{Bifrost, FlowControl, LossyQueue, Scheduling, Settings, Threshold, VirtualIncoming};
-use switch::{ForwardingSettings, Program, Volume};
+use switch::program::{
+    Bifrost, FlowControl, LossyQueue, Scheduling, Settings, Threshold, VirtualIncoming, Watchdog,
+    WatchdogAction,
+};
+use switch::{DropReason, ForwardingSettings, Program, Volume};
 use units::{
     BitRate, Bytes, Cells, Distance, Interval, Nanos, PauseQuanta, PortId, Priority, PrioritySet, WireBytes,
 };
@@ -447,6 +450,38 @@ fn a_pause_that_one_lane_receives_stops_all_of_them_within_a_turn() {
         800,
         "and one lets them go on"
     );
+}
+
+#[test]
+fn a_storm_is_found_on_each_lane_with_frames_and_ends_on_all_of_them() {
+    let mut settings = settings(4, 1);
+    let detection = Interval::from_millis(100);
+    settings.ports[B.index()].watchdog =
+        Some(Watchdog { action: WatchdogAction::Drop, detection, restoration: Interval::from_millis(100) });
+    let mut lanes = Lanes::new(settings, 4, 21, STEP * 20, AWAY * 20);
+    let give = |lanes: &mut Lanes, hosts: core::ops::Range<u16>| {
+        hosts.for_each(|host| lanes.arrive(usize::from(host), A, flow(host).at(P3).headers(LENGTH as usize)));
+    };
+    let hear = |lanes: &mut Lanes, lane, time| {
+        lanes.arrive(lane, B, TestFrame::pfc(PrioritySet::EMPTY.with(P3), time));
+        lanes.run_until(lanes.now + AWAY * 40);
+    };
+    hear(&mut lanes, 2, PauseQuanta::MAX);
+    give(&mut lanes, 0..3);
+    while lanes.now < Nanos(detection.0 + 2_000_000) {
+        hear(&mut lanes, 2, PauseQuanta::MAX);
+    }
+    let queue = |lanes: &Lanes| lanes.inspect(B).queues[P3.index()].clone();
+    assert_eq!((queue(&lanes).watchdog.storms, queue(&lanes).stormed), (1, true));
+    let dropped = |lanes: &Lanes| lanes.dropped().get(&DropReason::PfcWatchdog).map_or(0, |it| it.frames);
+    assert_eq!(dropped(&lanes), 3, "lane 3 has none");
+    give(&mut lanes, 0..4);
+    hear(&mut lanes, 1, PauseQuanta::ZERO);
+    assert_eq!((queue(&lanes).watchdog.restored, queue(&lanes).stormed), (1, false));
+    give(&mut lanes, 0..4);
+    lanes.run_until(lanes.now + AWAY * 80);
+    assert_eq!(queue(&lanes).waiting, Volume::ZERO, "all of them send again");
+    lanes.assert_conserved();
 }
 
 #[test]

@@ -43,7 +43,7 @@ impl PairHash {
 
     /// The lane, of `lanes`, to which devices give packets between two hosts: the last bits of their hash modulo `lanes`.
     /// `difference` has the bits in which the addresses differ; those of IPv6 are folded (exclusive or) to 64.
-    pub(crate) fn lane(self, difference: u64, lanes: usize) -> usize {
+    pub fn lane(self, difference: u64, lanes: usize) -> usize {
         let mut bits = (difference ^ difference >> u32::BITS) as u32;
         let mut hash = 0;
         while bits != 0 {
