@@ -11,7 +11,7 @@ use core::num::NonZeroU32;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use switch::lanes::{beyond_pools, extra_headroom, unseen};
+use switch::lanes::{beyond_pools, unseen};
 use switch::program::{
     Bifrost, FlowControl, LossyQueue, Scheduling, Settings, Threshold, VirtualIncoming, Watchdog,
     WatchdogAction,
@@ -39,9 +39,9 @@ fn flow(host: u16) -> Flow {
     Flow { source_port: host, ..Flow::new(A, B) }
 }
 
-/// Headroom for one lane: all that arrives until the neighbour has stopped, with a turn in which a frame is unread and one in
+/// Headroom: all that arrives until the neighbour has stopped, with a turn in which a frame is unread and one in
 /// which its pause waits.
-fn headroom_of(away: Interval) -> Bytes {
+fn headroom_of(away: Interval, lanes: u64) -> Bytes {
     let terms = HeadroomTerms {
         rate: RATE,
         distance: Distance((DELAY.0 * (Distance::FIBRE_SPEED / 1_000)).div_ceil(1_000_000)),
@@ -50,7 +50,7 @@ fn headroom_of(away: Interval) -> Bytes {
         tx_window: WINDOW,
         interface_delay: Interval(2 * away.0),
         cell_occupancy: cost(LENGTH) as f64 / WireBytes::of_frame(Bytes(LENGTH)).0 as f64,
-        lanes: 1,
+        lanes: lanes as usize,
     };
     HeadroomSum::new(&terms).total()
 }
@@ -58,7 +58,7 @@ fn headroom_of(away: Interval) -> Bytes {
 /// A patched pair whose second port is `slower` times slower, with the headroom that `lanes` lanes need.
 fn settings(lanes: u64, slower: u64) -> Settings {
     let mut settings = switch(2, RATE, ForwardingSettings::Patch(vec![(A, B)]));
-    let most = headroom_of(AWAY) + extra_headroom(lanes, RATE, AWAY, Bytes(LENGTH));
+    let most = headroom_of(AWAY, lanes);
     for port in &mut settings.ports {
         port.max_frame = Bytes(LENGTH);
         port.tx_window = WINDOW;
@@ -70,7 +70,7 @@ fn settings(lanes: u64, slower: u64) -> Settings {
 
 /// The memory that `lanes` lanes have for the group of port A.
 fn memory(lanes: u64) -> Bytes {
-    Bytes(XOFF) + headroom_of(AWAY) + extra_headroom(lanes, RATE, AWAY, Bytes(LENGTH))
+    Bytes(XOFF) + headroom_of(AWAY, lanes)
 }
 
 /// What came of a neighbour.
@@ -525,7 +525,7 @@ fn a_storm_of_pauses_on_all_lanes_loses_nothing() {
 fn lost_at_half_speed(hosts: u16, heeds_rings: bool) -> (u64, u64) {
     const SLOW: Interval = Interval(400);
     const LONG_AWAY: Interval = Interval::from_micros(40);
-    let most = headroom_of(LONG_AWAY) + extra_headroom(2, RATE, LONG_AWAY, Bytes(LENGTH));
+    let most = headroom_of(LONG_AWAY, 2);
     let mut settings = settings(2, 1);
     settings.ports[A.index()].groups[P3.index()] = lossless(XOFF, XOFF / 2, most.0);
     // A turn of the slow lane takes 10 us, and the link must not run dry meanwhile.

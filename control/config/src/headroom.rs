@@ -62,10 +62,12 @@ pub struct HeadroomSum {
     /// Bytes that arrive until the peer has stopped: 64 bytes for each quantum that it is allowed (802.3 clause
     /// 31B.3.7), or those of the `tx_window` of each of its lanes, if it is a gateway like this one, whichever is more.
     pub response: WireBytes,
-    /// Factor of the terms that pass on the link, from `own_frame` to `response`.
+    /// Bytes that arrive while the lane that sends pauses is late after another one was; zero with one lane.
+    pub lead: WireBytes,
+    /// Factor of the terms that pass on the link, from `own_frame` to `lead`.
     pub cell_occupancy: f64,
-    /// What arrives at other lanes before the one that sends pauses knows of it ([`switch::lanes::extra_headroom`]); zero
-    /// with one lane.
+    /// What other lanes may hold before the one that sends pauses knows of it ([`switch::lanes::extra_headroom`]); zero with
+    /// one lane.
     pub lanes: Bytes,
 }
 
@@ -89,14 +91,15 @@ impl HeadroomSum {
             waiting: during(terms.tx_window),
             interfaces: during(terms.interface_delay),
             response: WireBytes(response_quanta(rate) * 64).max(during(terms.tx_window * lanes)),
+            lead: if lanes > 1 { during(terms.interface_delay) } else { WireBytes(0) },
             cell_occupancy: terms.cell_occupancy,
-            lanes: extra_headroom(lanes, rate, terms.interface_delay, terms.max_frame),
+            lanes: extra_headroom(lanes, terms.max_frame),
         }
     }
 
     /// What passes on the link from the crossing of the threshold until the last frame begins.
     pub fn on_the_wire(&self) -> WireBytes {
-        self.scaled().into_iter().fold(WireBytes(0), |sum, (term, _)| sum + term)
+        self.scaled().into_iter().fold(self.lead, |sum, (term, _)| sum + term)
     }
 
     /// The terms that pass on the link, and what each is for.
@@ -157,6 +160,7 @@ impl fmt::Display for HeadroomSum {
         line(1.0, self.peer_frame.0, "the last frame that the peer begins")?;
         self.scaled().into_iter().try_for_each(|(term, what)| line(self.cell_occupancy, term.0, what))?;
         if self.lanes > Bytes::ZERO {
+            line(self.cell_occupancy, self.lead.0, "while the lead is late")?;
             line(1.0, self.lanes.0, "at other lanes, before the lead knows")?;
         }
         write!(f, "  {:>14} in all", self.total().to_string())

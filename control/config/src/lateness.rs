@@ -171,14 +171,16 @@ fn refresh_waits(port: &PortSettings) -> Interval {
     frame_time(port.rate, port.max_frame) + port.tx_window
 }
 
-/// The bytes that arrive while a worker is late by `more`.
-fn arriving(port: &PortSettings, more: Interval) -> WireBytes {
+/// The bytes that arrive while a worker is late by `more`; for a scheme on several lanes, while one is late after another.
+fn arriving(port: &PortSettings, link: &Link, more: Interval) -> WireBytes {
+    let twice = link.lanes > 1 && flow_control::lateness(&port.flow_control).is_some();
+    let more = if twice { more * 2 } else { more };
     WireBytes(port.rate.bytes_in(more) + u64::from(more > Interval::ZERO))
 }
 
 /// The room that each lossless group of `port` needs for a worker that is late by `more`.
 fn room(port: &PortSettings, link: &Link, more: Interval, cell_occupancy: f64) -> Bytes {
-    let arriving = arriving(port, more);
+    let arriving = arriving(port, link, more);
     match flow_control::lateness(&port.flow_control) {
         Some(_) => Cells::of_any_mix(arriving).bytes(),
         None => Bytes((arriving.0 as f64 * link.late_occupancy(cell_occupancy)).ceil() as u64),
@@ -194,14 +196,14 @@ fn cover(
     buffer: &mut BufferSettings,
 ) {
     let Some(covers) = covered(port, link, cell_occupancy).filter(|_| more > Interval::ZERO) else { return };
-    let (room, arriving) = (room(port, link, more, cell_occupancy), arriving(port, more));
+    let (room, arriving) = (room(port, link, more, cell_occupancy), arriving(port, link, more));
     let by_headroom = flow_control::lateness(&port.flow_control).is_none();
     if by_headroom {
         link.interface_delay += more;
         let least = (covers + more + refresh_waits(port)) * 2;
         port.pfc.pause = port.pfc.pause.max(PauseQuanta::covering(least, port.rate));
     } else {
-        flow_control::provide(port, more, arriving);
+        flow_control::provide(port, more, arriving, link.lanes > 1);
     }
     for priority in Priority::all() {
         match port.groups[priority.index()].lossless_mut() {

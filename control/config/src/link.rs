@@ -71,7 +71,7 @@ impl Link {
     /// The headroom for each byte that arrives while a worker is late. With lanes, the one that sends pauses may be late after
     /// another one was.
     pub(crate) fn late_occupancy(&self, cell_occupancy: f64) -> f64 {
-        if self.lanes > 1 { cell_occupancy + 1.0 } else { cell_occupancy }
+        if self.lanes > 1 { 2.0 * cell_occupancy } else { cell_occupancy }
     }
 
     /// The headroom of `port` on this link; `None` if the distance is unknown.

@@ -55,7 +55,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         }
         check.obedience(index, decl);
         if let Some(choice) = &decl.watchdog {
-            watchdog::check(choice, port, built.runtime.dpdk.lanes, problems);
+            watchdog::check(choice, port, problems);
         }
         for declared in decl.queue.iter().flatten() {
             check.queue(index, port, declared);

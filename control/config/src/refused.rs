@@ -225,8 +225,11 @@ fn of_lanes(LanesRefusal { port, what }: &LanesRefusal, document: &Document) -> 
     };
     let mut queues = port.queue.iter().flatten();
     let place = match what {
-        U::FlowControl => return (port.first(&["flow_control"]).clone(), "write flow_control = \"pfc\""),
-        U::Watchdog => return (port.first(&["watchdog"]).clone(), "remove this table"),
+        U::FlowControl => return (port.first(&["flow_control"]).clone(), "write flow_control = \"pfc\" or \"bifrost\""),
+        U::Jitter => {
+            let place = port.bifrost.as_ref().map_or(&port.place, |it| it.first(&["jitter", "lateness"]));
+            return (place.clone(), "write as much jitter as lateness");
+        }
         U::RateLimit => {
             let of_queue = queues.find_map(|queue| queue.place_of("rate_limit"));
             port.place_of("rate_limit").or(of_queue).unwrap_or(&port.place).clone()
@@ -238,8 +241,6 @@ fn of_lanes(LanesRefusal { port, what }: &LanesRefusal, document: &Document) -> 
         U::Notifiers | U::Queues => notifiers::place_of_first(port).clone(),
         U::Remap => port.first(&["remap"]).clone(),
         U::Int => port.first(&["int"]).clone(),
-        U::LinkDelay => port.first(&["link_delay"]).clone(),
-        U::LinkAgent => port.first(&["lldp"]).clone(),
     };
     (place, "remove it")
 }

@@ -19,13 +19,13 @@ pub(crate) const LEAST_DETECTION: Interval = Interval::from_millis(200);
 const ROUND_TRIPS: u64 = 4;
 
 /// Builds the watchdog of a port whose pauses are known. By default, a port that obeys pauses has a watchdog that
-/// only reports, unless several lanes serve it, which have none yet.
+/// only reports.
 pub(crate) fn build(choice: Option<&WatchdogChoice>, port: &PortSettings, link: &Link) -> Option<Watchdog> {
     let unstated = WatchdogDecl::default();
     let decl = match choice {
         Some(WatchdogChoice::Off(_)) => return None,
         Some(WatchdogChoice::On(decl)) => decl,
-        None if port.pfc.obeyed().is_empty() || link.lanes > 1 => return None,
+        None if port.pfc.obeyed().is_empty() => return None,
         None => &unstated,
     };
     Some(Watchdog {
@@ -62,10 +62,10 @@ fn detection(port: &PortSettings, link: &Link) -> Interval {
 
 /// Warns if `port` has no watchdog and could have one, if its watchdog has nothing to watch, and if it would take a single pause frame
 /// for a storm.
-pub(crate) fn check(choice: &WatchdogChoice, port: &PortSettings, lanes: usize, problems: &Problems<'_>) {
+pub(crate) fn check(choice: &WatchdogChoice, port: &PortSettings, problems: &Problems<'_>) {
     let (name, idle) = (|| port.name.clone(), port.pfc.obeyed().is_empty());
     let decl = match choice {
-        WatchdogChoice::Off(_) if idle || lanes > 1 => return,
+        WatchdogChoice::Off(_) if idle => return,
         WatchdogChoice::Off(place) => {
             return problems.warning(place, ProblemKind::Unwatched { port: name() });
         }

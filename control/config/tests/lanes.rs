@@ -4,7 +4,10 @@
 
 use config::plan::{LinkPlan, PlanError, Request, Scheme};
 use config::{Gateway, diff, not_live, parse, render};
+use switch::program::VirtualIncoming;
 use units::{BitRate, Bytes, Distance, Interval, PortId};
+
+const RATE: BitRate = BitRate::gigabits(100);
 
 /// Two ports of 100G with frames of 1,082 bytes and workers that may be 10 us late. `dpdk` are keys of that table, and `port`
 /// keys of each port.
@@ -34,11 +37,14 @@ fn headroom(gateway: &Gateway) -> Bytes {
 fn each_further_lane_costs_the_headroom_that_the_lead_needs_to_learn_of_it() {
     let alone = headroom(&lanes(1));
     let more = [1, 2, 4].map(|count| headroom(&lanes(count)) - alone);
-    // 10 us at 100G are 125,000 bytes, and U is 32 x 1,104 + 16,384.
-    assert_eq!(more, [Bytes(0), Bytes(125_000 + 2 * 51_712), Bytes(125_000 + 6 * 51_712)]);
-    assert_eq!((more[1], more[2]), (Bytes(228_424), Bytes(435_272)));
-    let term = |count| lanes(count).headroom_sum(PortId(0)).unwrap().lanes;
-    assert_eq!([1, 2, 4].map(term), more, "the sum names it");
+    // 10 us at 100G are 125,000 bytes, which take an eighth more of the buffer, and U is 32 x 1,104 + 16,384.
+    assert_eq!(more, [Bytes(0), Bytes(140_625 + 2 * 51_712), Bytes(140_625 + 6 * 51_712)]);
+    assert_eq!((more[1], more[2]), (Bytes(244_049), Bytes(450_897)));
+    let terms = |count| {
+        let sum = lanes(count).headroom_sum(PortId(0)).unwrap();
+        Bytes(sum.lead.0 * 9 / 8) + sum.lanes
+    };
+    assert_eq!([1, 2, 4].map(terms), more, "the sum names them");
 }
 
 #[test]
@@ -54,7 +60,7 @@ fn a_headroom_that_is_enough_for_one_lane_is_refused_with_two_and_the_sum_says_w
     let enough = headroom(&lanes(1));
     let text = text("lanes = 2", &stated).replace("[3, 4] }", &format!("[3, 4], headroom = \"{enough}\" }}"));
     let error = parse(&text, "gw.toml").unwrap_err().to_string();
-    assert!(error.contains("228 kB x 1      at other lanes, before the lead knows"), "{error}");
+    assert!(error.contains("103 kB x 1      at other lanes, before the lead knows"), "{error}");
     assert!(parse(&text.replace("lanes = 2", ""), "gw.toml").is_ok());
 }
 
@@ -106,8 +112,8 @@ fn lateness_costs_twice_because_the_lead_may_be_late_after_another_lane_was() {
         (headroom(&after) - headroom(&before)).0
     };
     let (one, two) = (grown(1), grown(2));
-    // 100 us at 100G.
-    assert!((1_250_000..=1_250_002).contains(&(two - one)), "{one} {two}");
+    // 100 us at 100G, which take an eighth more of the buffer.
+    assert!((1_406_250..=1_406_252).contains(&(two - one)), "{one} {two}");
 }
 
 #[test]
@@ -158,11 +164,32 @@ fn lanes_are_shown_and_change_only_at_a_start() {
 }
 
 #[test]
-fn a_port_with_lanes_has_no_watchdog_by_default_and_needs_none() {
-    let watchdog = |gateway: &Gateway| gateway.program.port(PortId(0)).watchdog;
-    assert!(watchdog(&lanes(1)).is_some() && watchdog(&lanes(2)).is_none());
-    let off = gateway("lanes = 2", "watchdog = \"none\"");
-    assert!(!off.warnings.iter().any(|it| it.key == "port.watchdog"), "{:?}", off.warnings);
+fn bifrost_on_lanes_expects_grants_for_as_long_as_another_lane_may_be_late() {
+    let bifrost = |dpdk: &str, keys: &str| {
+        let port = format!("flow_control = \"bifrost\"\nbifrost = {{ {keys} }}");
+        parse(&text(dpdk, &port).replace("distance = \"300m\"", "distance = \"80km\""), "gw.toml")
+    };
+    let of = |gateway: &Gateway| *gateway.program.port(PortId(1)).flow_control.bifrost().unwrap();
+    let jitter = |dpdk: &str, keys: &str| match of(&bifrost(dpdk, keys).unwrap()).virtual_incoming {
+        VirtualIncoming::History { jitter } => jitter,
+        VirtualIncoming::Counter => panic!("a history is the default"),
+    };
+    let late = "lateness = \"20us\"";
+    assert_eq!([jitter("", late), jitter("lanes = 2", late)], [1, 20].map(Interval::from_micros));
+    let error = bifrost("lanes = 2", &format!("{late}, jitter = \"19us\"")).unwrap_err().to_string();
+    assert!(
+        error.contains("port.bifrost.jitter: ") && error.contains("as much jitter as lateness"),
+        "{error}"
+    );
+    assert!(bifrost("lanes = 2", &format!("{late}, virtual_incoming = \"counter\"")).is_ok());
+
+    // A gateway whose cores come later than stated expects grants for longer, and has room for them.
+    let before = bifrost("lanes = 2", late).unwrap();
+    let after = before.covering(&[Interval::from_micros(50); 2], &[Interval::ZERO; 2]);
+    let (old, new) = (of(&before), of(&after));
+    assert_eq!(new.virtual_incoming, VirtualIncoming::History { jitter: new.lateness });
+    let more = RATE.bytes_in(new.lateness - old.lateness);
+    assert!(new.buffer.0 - old.buffer.0 >= 2 * more, "{} and {}", old.buffer.0, new.buffer.0);
 }
 
 fn planned(gigabits: u64, scheme: &str, lanes: u8) -> Result<LinkPlan, PlanError> {
@@ -197,16 +224,17 @@ fn a_plan_with_lanes_shows_their_headroom_as_a_step() {
         let numbers = |name: &str| step(name).result.number();
         // Frames of 1,518 bytes take 96 cells: 1,536 bytes. A microsecond at 10G is 1,250 bytes.
         assert_eq!(numbers("unseen"), 32 * 1_536 + 16_384);
-        assert_eq!(numbers("other_lanes"), 1_250 + 2 * numbers("unseen"));
+        assert_eq!((numbers("lead"), numbers("other_lanes")), (1_250, 2 * numbers("unseen")));
         assert!(step("headroom").formula.ends_with(" + other_lanes"));
     }
 }
 
 #[test]
 fn a_plan_with_lanes_is_refused_where_its_scheme_has_no_bound_for_them() {
-    let error = planned(100, "bifrost", 2).unwrap_err().to_string();
+    assert!(planned(100, "bifrost", 2).is_ok());
+    let error = planned(100, "bifrostx", 2).unwrap_err().to_string();
     assert!(error.starts_with("port.flow_control: ") && error.contains("lh0"), "{error}");
-    let slow = planned(100, "bifrost", 1).unwrap();
+    let slow = planned(100, "bifrostx", 1).unwrap();
     assert!(
         slow.lacks[0]
             .why

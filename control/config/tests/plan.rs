@@ -189,8 +189,7 @@ fn a_plan_lacks_what_its_cores_memory_or_late_workers_do_not_allow() {
     assert_eq!(lacks(&base), [""; 0]);
     let cores = lacks(&request(1_000, 400, Scheme::BIFROST));
     assert!(cores.len() == 1 && cores[0].starts_with("cores: 400 Gb/s bring 11,967,449 frames"), "{cores:?}");
-    let lanes =
-        "takes 5,000,000; links of up to 167 Gb/s hold; --lanes 6 would carry this one, but port lh0: ";
+    let lanes = "takes 5,000,000; links of up to 167 Gb/s hold, and so does this one with --lanes 6";
     assert!(cores[0].contains(lanes), "{cores:?}");
     let holds = |gigabits| lacks(&request(80, gigabits, Scheme::BIFROST)).is_empty();
     assert_eq!([167, 168].map(holds), [true, false]);

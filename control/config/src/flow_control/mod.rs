@@ -177,10 +177,11 @@ pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Opti
     Some(bifrost::keys_for_lateness(port.flow_control.bifrost()?, port.rate, lateness))
 }
 
-/// Makes the scheme of `port` cover a worker that is later by `more`, while `arriving` bytes come in.
-pub(crate) fn provide(port: &mut PortSettings, more: Interval, arriving: WireBytes) {
+/// Makes the scheme of `port`, which several `lanes` may serve, cover workers that are later by `more`, while `arriving` bytes
+/// come in.
+pub(crate) fn provide(port: &mut PortSettings, more: Interval, arriving: WireBytes, lanes: bool) {
     let rate = port.rate;
     if let Some(slots) = port.flow_control.bifrost_mut() {
-        bifrost::provide(slots, rate, more, arriving);
+        bifrost::provide(slots, rate, more, arriving, lanes);
     }
 }

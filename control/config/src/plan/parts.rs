@@ -123,6 +123,7 @@ fn headroom_terms(sheet: &mut Sheet, built: &Built, port: &PortSettings, link: &
     let all = "2 x {frame_cells} + {cells} x ({sent} + {cable} + {waiting} + {interfaces} + {response})";
     if link.lanes > 1 {
         terms_of_lanes(sheet, &sum, port, link);
+        let all = all.replace("{response}", "{response} + {lead}");
         headroom_of(sheet, &format!("{all} + {{other_lanes}}"), &sum);
     } else {
         let response = "max(64 B x {quanta}, {waiting})";
@@ -153,9 +154,10 @@ fn terms_of_lanes(sheet: &mut Sheet, sum: &HeadroomSum, port: &PortSettings, lin
             unseen(port.max_frame),
             "docs/headroom.md, Lanes: a burst, and what is not worth telling",
         )
+        .step("lead", "{rate} x {interface_delay} / 8", sum.lead, "it is late after another lane was")
         .step(
             "other_lanes",
-            "{rate} x {interface_delay} / 8 + 2 x {(lanes - 1)} x {unseen}",
+            "2 x {(lanes - 1)} x {unseen}",
             sum.lanes,
             "the lead learns late, and resumes early",
         );

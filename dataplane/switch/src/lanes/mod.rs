@@ -52,17 +52,10 @@ pub const fn unseen(max_frame: Bytes) -> Bytes {
     Bytes(burst.bytes().0.saturating_add(GRAIN.bytes().0))
 }
 
-/// What `lanes` lanes cost a lossless priority group of a port of `rate` in headroom. The lead may be late by `lateness` after
-/// another lane was, and the others may hold [`unseen`] bytes each when the sum reaches XOFF and again when it falls below
-/// XON.
-pub const fn extra_headroom(lanes: u64, rate: BitRate, lateness: Interval, max_frame: Bytes) -> Bytes {
-    match lanes.saturating_sub(1) {
-        0 => Bytes::ZERO,
-        others => {
-            let unseen = unseen(max_frame).0.saturating_mul(2).saturating_mul(others);
-            Bytes(rate.bytes_in(lateness).saturating_add(unseen))
-        }
-    }
+/// What `lanes` lanes cost a lossless priority group in headroom, beside what arrives while the lead is late after another lane
+/// was: the others may hold [`unseen`] bytes each when the sum reaches XOFF and again when it falls below XON.
+pub const fn extra_headroom(lanes: u64, max_frame: Bytes) -> Bytes {
+    Bytes(unseen(max_frame).0.saturating_mul(2).saturating_mul(lanes.saturating_sub(1)))
 }
 
 /// Memory beyond the pools for each lossless priority group: the others may have taken [`unseen`] bytes each.

@@ -48,7 +48,7 @@ pub(super) fn build(
         check_every: decl.check_every(),
         virtual_incoming: match decl.virtual_incoming() {
             VirtualIncomingWord::Counter => VirtualIncoming::Counter,
-            VirtualIncomingWord::History => VirtualIncoming::History { jitter: decl.jitter() },
+            VirtualIncomingWord::History => VirtualIncoming::History { jitter: jitter(decl, link) },
         },
         holdover: or(&decl.holdover, defaults::holdover(slot)),
         lateness,
@@ -65,6 +65,13 @@ pub(super) fn build(
         }
     };
     Some(bifrost)
+}
+
+/// The jitter: with lanes at least the lateness, because another lane may be that late as a slot ends in time.
+fn jitter(decl: &BifrostDecl, link: &Link) -> Interval {
+    let stated = decl.jitter.as_ref().map(|it| it.value);
+    let least = if link.lanes > 1 { decl.lateness() } else { Interval::ZERO };
+    stated.unwrap_or_else(|| decl.jitter().max(least))
 }
 
 /// The keys from which [`build`] builds the same Bifrost.
@@ -165,10 +172,21 @@ pub(super) fn keys_for_lateness(bifrost: &Bifrost, rate: BitRate, lateness: Inte
     format!("port.bifrost.lateness = \"{lateness}\" and holdover = \"{holdover}\"")
 }
 
-/// Makes Bifrost cover a worker that is later by `more`, while `arriving` bytes come in.
-pub(super) fn provide(bifrost: &mut Bifrost, rate: BitRate, more: Interval, arriving: WireBytes) {
+/// Makes Bifrost cover workers that are later by `more`, while `arriving` bytes come in. With `lanes`, grants expire so much
+/// later as well.
+pub(super) fn provide(
+    bifrost: &mut Bifrost,
+    rate: BitRate,
+    more: Interval,
+    arriving: WireBytes,
+    lanes: bool,
+) {
     bifrost.lateness += more;
     bifrost.buffer += arriving;
+    match &mut bifrost.virtual_incoming {
+        VirtualIncoming::History { jitter } if lanes => *jitter += more,
+        _ => {}
+    }
     hold_over_lateness(bifrost, rate);
 }
 

@@ -149,7 +149,7 @@ fn planned_buffer(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
             "BDP_j",
             "{rate} x ({RTT} + {jitter}) / 8",
             Bytes(terms.bdp),
-            "1 us of jitter for a history of grants",
+            "jitter of a history of grants: 1 us, and with lanes the lateness",
         )
         .step(
             "H_least",
