@@ -225,7 +225,9 @@ fn of_lanes(LanesRefusal { port, what }: &LanesRefusal, document: &Document) -> 
     };
     let mut queues = port.queue.iter().flatten();
     let place = match what {
-        U::FlowControl => return (port.first(&["flow_control"]).clone(), "write flow_control = \"pfc\" or \"bifrost\""),
+        U::FlowControl => {
+            return (port.first(&["flow_control"]).clone(), "write flow_control = \"pfc\" or \"bifrost\"");
+        }
         U::Jitter => {
             let place = port.bifrost.as_ref().map_or(&port.place, |it| it.first(&["jitter", "lateness"]));
             return (place.clone(), "write as much jitter as lateness");

@@ -70,6 +70,11 @@ pub struct DpdkLine {
 }
 
 impl DpdkLine {
+    /// Whether packets between two hosts may come to different lanes through it.
+    pub fn parts_hosts(&self) -> bool {
+        self.port.spreads_by_itself()
+    }
+
     /// The line of `port`, a device of `kind` on the interface `below`, with its control queue.
     pub fn new(port: Port, below: Option<Below>, kind: &DeviceKind, control_queue: ControlQueue) -> Self {
         let name = below.as_ref().map_or(port.name(), |below| below.interface.name()).to_owned();

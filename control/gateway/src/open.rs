@@ -17,6 +17,22 @@ use crate::line::{Below, DpdkLine, SEEK_SERVER};
 use crate::memory::Buffers;
 use crate::{RunError, device_mtu, links, memif};
 
+/// The devices of all ports, opened.
+pub struct Devices {
+    /// What watches them.
+    pub lines: Vec<DpdkLine>,
+    /// What workers have of them.
+    pub parts: Parts,
+}
+
+/// The parts of devices that workers have.
+pub struct Parts {
+    /// By port, one for each lane.
+    pub devices: Vec<Vec<WireDevice>>,
+    /// By which all of them spread frames over lanes; `None` if one has a way of its own.
+    pub hash: Option<PairHash>,
+}
+
 /// Opens the devices of all ports, which have the memory of `sum`, and logs them. Each has one part for each lane; those that
 /// spread what they receive by a hash do it with `hash`.
 ///
@@ -29,7 +45,7 @@ pub fn open_all(
     sum: &MemorySum,
     events: &Receiver<Event>,
     hash: PairHash,
-) -> Result<(Vec<DpdkLine>, Vec<Vec<WireDevice>>), RunError> {
+) -> Result<Devices, RunError> {
     let few = u32::try_from(sum.kept_free).unwrap_or(u32::MAX);
     let supply = Supply::new(buffers.data.clone(), few);
     let opening = Opening { eal, gateway, buffers, supply, events, hash };
@@ -41,7 +57,14 @@ pub fn open_all(
         lines.push(line);
         devices.push(wire);
     }
-    Ok((lines, devices))
+    let hash = Some(hash).filter(|_| !lines.iter().any(DpdkLine::parts_hosts));
+    let notifies = gateway.program.settings().ports.iter().any(|port| port.flows().is_some());
+    if notifies && hash.is_none() && gateway.runtime.dpdk.lanes > 1 {
+        tracing::warn!(
+            "a device spreads frames over lanes in its own way, so senders are marked and not told"
+        );
+    }
+    Ok(Devices { lines, parts: Parts { devices, hash } })
 }
 
 /// What a device is opened with.

@@ -39,7 +39,7 @@ use crate::link_agent::LinkAgents;
 use crate::link_delay::LinkDelays;
 use crate::look::Looks;
 use crate::memory::{self, Buffers};
-use crate::open::open_all;
+use crate::open::{Devices, Parts, open_all};
 use crate::privileges::{self, Privileges};
 use crate::reload::Reloads;
 use crate::signals::{self, Leftover};
@@ -79,7 +79,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let (posts, claims) = assign_cores(&gateway)?;
     let eal = memory::start_dpdk(&gateway, &sum)?;
     let buffers = Buffers::new(&eal, &sum)?;
-    let (lines, devices) = open_all(&eal, &gateway, &buffers, &sum, &events, spreading()?)?;
+    let Devices { lines, parts } = open_all(&eal, &gateway, &buffers, &sum, &events, spreading()?)?;
     doubt_counter();
     let clock = WireClock(Tsc::calibrate(CALIBRATION)?);
     privileges.give_up(&gateway, &options.path, |uid, gid| sockets.hand_over(uid, gid))?;
@@ -89,7 +89,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let device_mtus = DeviceMtus::of(&lines);
     let gateway = device_mtus.apply(&gateway);
     let plan = WorkerInputs { gateway: &gateway, posts: &posts, memory: &sum, clock, eal: &eal, privileges };
-    let (ledgers, members, inlets) = ResidentMemory::around(|| plan.start(devices))?;
+    let (ledgers, members, inlets) = ResidentMemory::around(|| plan.start(parts))?;
     let resident = memory::introduce();
     let (ports, names) = (lines.len(), gateway.port_names().map(str::to_owned).collect::<Vec<_>>());
     let journal = Journal::new(names.clone(), inlets, gateway.runtime.control.events);
@@ -340,9 +340,9 @@ struct WorkerInputs<'a> {
 
 impl WorkerInputs<'_> {
     /// Starts the workers of all posts. Each port has one device for each worker that has it.
-    fn start(&self, devices: Vec<Vec<WireDevice>>) -> Result<Started, RunError> {
+    fn start(&self, Parts { devices, hash }: Parts) -> Result<Started, RunError> {
         if self.gateway.runtime.dpdk.lanes > 1 {
-            return self.start_lanes(devices);
+            return self.start_lanes(devices, hash);
         }
         let mut devices: Vec<_> = devices.into_iter().map(|mut device| device.pop()).collect();
         let mut owners = vec![ShardId(0); devices.len()];
@@ -366,10 +366,14 @@ impl WorkerInputs<'_> {
     }
 
     /// The same for lanes, each with its queues of all ports, and a ledger of its own.
-    fn start_lanes(&self, devices: Vec<Vec<WireDevice>>) -> Result<Started, RunError> {
+    fn start_lanes(
+        &self,
+        devices: Vec<Vec<WireDevice>>,
+        hash: Option<PairHash>,
+    ) -> Result<Started, RunError> {
         let (lanes, ports) = (self.posts.len(), devices.len());
         let program = Arc::new(self.gateway.program.for_lanes(lanes)?);
-        let board = Arc::new(Board::new(lanes, ports));
+        let board = Arc::new(Board::new(lanes, ports).spread_by(hash));
         let mut devices: Vec<_> = devices.into_iter().map(Vec::into_iter).collect();
         let (mut ledgers, mut members, mut inlets) = (Vec::new(), Vec::new(), Vec::new());
         for (lane, post) in self.posts.iter().enumerate() {

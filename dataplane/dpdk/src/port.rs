@@ -161,6 +161,12 @@ impl Port {
         })
     }
 
+    /// Whether its device spreads what it receives over several queues in a way of its own, not by the hash of
+    /// [`PortSettings::hash`]: packets between two hosts may come to different queues.
+    pub fn spreads_by_itself(&self) -> bool {
+        drivers::spreads_by_itself(&self.driver)
+    }
+
     /// The name it was configured with.
     pub fn name(&self) -> &str {
         &self.device.name

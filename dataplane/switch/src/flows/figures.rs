@@ -24,6 +24,8 @@ pub(crate) static FIGURES: FigureList = FigureList {
         counter aged = flows(it)?.table.aged;
         /// Flows forgotten because the table, or a set in it, was full.
         counter evicted = flows(it)?.table.evicted;
+        /// Packets of hosts that belong to another [lane](running.md#lanes): their senders are not told.
+        counter strays = flows(it)?.table.strays;
         /// Pairs found by connection management.
         counter resolved_by_cm = flows(it)?.resolver.resolved_by_cm;
         /// Pairs found by sequence numbers.

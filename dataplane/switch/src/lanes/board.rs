@@ -54,7 +54,7 @@ pub struct Board {
     /// By port: [`Pace`].
     paces: Box<[Line]>,
     horizons: Box<[Claims]>,
-    hash: PairHash,
+    hash: Option<PairHash>,
     /// By lane: control frames for the lead.
     posts: Box<[Post]>,
     /// By lane. The lead reads the totals of the others where it needs them exactly, at deadlines.
@@ -160,20 +160,20 @@ impl Board {
             pools: lines(lanes),
             paused: lines(ports),
             paces: lines(ports),
-            hash: PairHash::default(),
+            hash: Some(PairHash::default()),
             horizons: (0..ports).map(|_| Claims::default()).collect(),
             posts: (0..lanes).map(|_| Post::new()).collect(),
             ledgers: (0..lanes).map(|_| Arc::new(Ledger::new(ports, 1))).collect(),
         }
     }
 
-    /// The same for devices that spread frames by `hash`.
+    /// The same for devices that spread frames by `hash`; `None` if one has a way of its own. Then no lane learns who sends.
     #[must_use]
-    pub fn spread_by(self, hash: PairHash) -> Self {
+    pub fn spread_by(self, hash: Option<PairHash>) -> Self {
         Self { hash, ..self }
     }
 
-    pub(super) fn hash(&self) -> PairHash {
+    pub(super) fn hash(&self) -> Option<PairHash> {
         self.hash
     }
 

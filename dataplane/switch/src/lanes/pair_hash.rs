@@ -59,7 +59,8 @@ impl PairHash {
 /// lanes see of these hosts is unknown to it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Home {
-    pub hash: PairHash,
+    /// `None`: all packets are strays.
+    pub hash: Option<PairHash>,
     /// This lane.
     pub lane: usize,
     pub lanes: usize,
@@ -68,7 +69,7 @@ pub(crate) struct Home {
 impl Home {
     /// Whether packets between two hosts with this `difference` of addresses are strays here.
     pub fn is_away(self, difference: u64) -> bool {
-        self.hash.lane(difference, self.lanes) != self.lane
+        self.hash.is_none_or(|hash| hash.lane(difference, self.lanes) != self.lane)
     }
 }
 
