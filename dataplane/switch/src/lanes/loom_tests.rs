@@ -7,6 +7,7 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p switch --lib loom_tests`, with a separate target directory.
 
 use super::*;
+use crate::ledger::Load;
 use horizon::Horizon;
 use loom::thread;
 
@@ -53,6 +54,66 @@ fn of_two_lanes_that_show_and_look_at_least_one_sees_the_other() {
 #[should_panic(expected = "neither saw the other")]
 fn without_the_fence_neither_may_see_the_other() {
     two_that_show_and_look(false);
+}
+
+#[test]
+fn control_frames_come_to_the_lead_whole_and_in_order() {
+    check(|| {
+        let board = Arc::new(Board::new(2, 1));
+        let [lead, follower] = [0, 1].map(|number| Lane::new(board.clone(), number));
+        let other = thread::spawn(move || {
+            for number in 1..=2 {
+                assert!(follower.post(Nanos(number), PORT, Bytes(number), &[number as u8; 9]));
+            }
+        });
+        let mut next = 1;
+        let mut take = || {
+            while let Some(letter) = lead.next_letter() {
+                assert_eq!((letter.at, letter.length), (Nanos(next), Bytes(next)));
+                assert_eq!(letter.headers(), [next as u8; 9]);
+                next += 1;
+            }
+        };
+        take();
+        other.join().unwrap();
+        take();
+        assert_eq!(next, 3);
+    });
+}
+
+/// What a lead that counts `received` first, or last, finds in neither figure of a frame that the other lane takes meanwhile.
+fn a_frame_that_comes_as_a_slot_ends(received_first: bool) {
+    check(move || {
+        let board = Arc::new(Board::new(2, 1));
+        let [lead, mut follower] = [0, 1].map(|number| Lane::new(board.clone(), number));
+        let ledger = board.ledger(1).clone();
+        let other = thread::spawn(move || {
+            ledger.admit(PORT, PORT, P3, Load::of_frame(Bytes(60)));
+            follower.show_received(PORT, PrioritySet::EMPTY.with(P3), |_| WireBytes(84));
+        });
+        let received = || lead.received_by_others(PORT, P3) > WireBytes(0);
+        let waits = || lead.ledgers_of_others().any(|it| it.ingress_queue(PORT, P3).frames > 0);
+        let (counts, waits) = if received_first {
+            let counts = received();
+            (counts, waits())
+        } else {
+            let waits = waits();
+            (received(), waits)
+        };
+        assert!(!counts || waits, "it is neither under way nor inside");
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_frame_that_comes_as_a_slot_ends_is_under_way_or_inside() {
+    a_frame_that_comes_as_a_slot_ends(true);
+}
+
+#[test]
+#[should_panic(expected = "neither under way nor inside")]
+fn a_lead_that_counts_what_came_last_misses_a_frame() {
+    a_frame_that_comes_as_a_slot_ends(false);
 }
 
 const WINDOW: u64 = 10_000;
