@@ -164,8 +164,9 @@ impl Resolver {
         let Some(partner) = table.partner(slot) else { return false };
         let (progress, other) = (table.hot(slot).progress, table.cold(partner));
         let ahead = psn.distance_from(progress.last());
-        // Without any response so far, it must not repeat a PSN.
-        let waits = match other.flags.has(Flags::ANSWERED) {
+        // Without any response to those that went by here, it must not repeat a PSN.
+        let first = table.cold(slot).first;
+        let waits = match other.flags.has(Flags::ANSWERED) && other.answered.distance_from(first) >= 0 {
             true => {
                 let most = self.windows.jump + progress.tail();
                 (1..=most as i32).contains(&psn.distance_from(other.answered))
@@ -463,7 +464,8 @@ impl Resolver {
         self.settle_if_seen(table, slot, now);
         self.settle_if_seen(table, partner, now);
         let other = table.cold(partner);
-        if other.flags.has(Flags::CHAINED) {
+        // It may be about an ignored packet.
+        if other.flags.has(Flags::CHAINED) && !other.flags.has(Flags::STRANGERS) {
             self.chains.exclude(table, slot, 1 << other.ordinal);
         }
     }
@@ -493,11 +495,20 @@ impl Resolver {
         self.data.unresolved -= u32::from(table.hot(slot).progress.has_data());
     }
 
-    /// Notes that a half-flow goes on from another origin. If management has ended its pair, though from elsewhere than
-    /// its packets came, this may be the origin of the next user of a queue pair, and the pair is suspended.
+    /// Notes that a half-flow goes on from another origin, which may be another sender. What went by from the former
+    /// one is too old to be answered, and may have been forged so that the numbers of the true sender go on from it.
+    /// So it is forgotten, with what followed from it: a pair stays only if the connection manager made it.
     pub fn note_move(&mut self, table: &mut FlowTable, slot: Slot, now: Nanos) {
-        if table.cold(slot).flags.has(Flags::ENDED) {
+        forget_numbers(table, slot);
+        if !table.cold(slot).flags.has(Flags::MANAGED) {
             self.suspend(table, slot, now);
+        }
+        let is_chained = table.cold(slot).flags.has(Flags::CHAINED);
+        if is_chained || table.partner(slot).is_some() {
+            table.settle(slot);
+        }
+        if is_chained {
+            self.chains.rejoin(table, slot, now);
         }
         self.changes.note(table, slot, table.partner(slot), FlowChangeKind::Moved, now);
     }
@@ -529,9 +540,18 @@ fn begin(table: &mut FlowTable, slot: Slot, psn: Psn, packets: u32) {
 
 /// Forgets the history of a half-flow, and its origin.
 fn forget(table: &mut FlowTable, slot: Slot) {
+    forget_numbers(table, slot);
+    let flags = &mut table.cold_mut(slot).flags;
+    for flag in [Flags::PINNED, Flags::STRANGERS] {
+        flags.set(flag, false);
+    }
+}
+
+/// Forgets which requests and responses went by on a half-flow.
+fn forget_numbers(table: &mut FlowTable, slot: Slot) {
     table.hot_mut(slot).progress.forget();
     let flags = &mut table.cold_mut(slot).flags;
-    for flag in [Flags::ANSWERED, Flags::PINNED, Flags::STRANGERS, Flags::AFTER_READ] {
+    for flag in [Flags::ANSWERED, Flags::AFTER_READ] {
         flags.set(flag, false);
     }
 }

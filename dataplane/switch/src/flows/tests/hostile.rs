@@ -124,7 +124,7 @@ fn packets_of_another_port_or_station_neither_suspend_nor_contradict_a_pair() {
 }
 
 #[test]
-fn a_pair_follows_its_sender_when_the_former_place_is_silent_and_the_numbers_go_on() {
+fn a_half_flow_follows_its_sender_when_the_former_place_is_silent_and_the_numbers_of_its_pair_go_on() {
     let moved = |port: &mut Port, psn| {
         let seen = port.at(1, 1).packet(X_TO_Y, Opcode::RC_WRITE_MIDDLE, 0x20, psn, 0, &[]);
         seen.is_some_and(|slot| port.flows.cold(slot).ingress == PortId(1))
@@ -136,8 +136,15 @@ fn a_pair_follows_its_sender_when_the_former_place_is_silent_and_the_numbers_go_
         assert!(!moved(&mut port, psn), "{psn:#x} is no continuation");
     }
     assert!(moved(&mut port, START + 10));
-    assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
-    assert_eq!(port.at(0, 1).packet(X_TO_Y, Opcode::RC_WRITE_MIDDLE, 0x20, START + 11, 0, &[]), None);
+    assert_eq!(port.source(X_TO_Y, 0x20), None, "two answers must confirm it anew");
+    // Those that were no continuation were strangers on a pair.
+    port.now += Interval::from_millis(1_100);
+    for (psn, found) in [(START + 10, None), (START + 11, Some(0x10))] {
+        port.at(1, 1).write(X_TO_Y, 0x20, psn);
+        port.ack(Y_TO_X, 0x10, psn);
+        assert_eq!(port.source(X_TO_Y, 0x20), found);
+    }
+    assert_eq!(port.at(0, 1).packet(X_TO_Y, Opcode::RC_WRITE_MIDDLE, 0x20, START + 12, 0, &[]), None);
     // One that is not bound follows whatever the numbers are.
     port.at(0, 1).write(X_TO_Y, 0x21, START);
     port.now += Interval::from_secs(2);
@@ -295,4 +302,86 @@ fn two_replies_in_the_name_of_a_host_leave_it_without_a_pair() {
     port.at(0, 1).reply(X_TO_Y, 0x10, 5);
     assert_eq!(port.source(X_TO_Y, 0x20), None);
     assert_eq!(port.flows.report().resolver.resolved_by_cm, 1);
+}
+
+/// A host at another port says something in the name of X.
+fn forge(port: &mut Port, say: impl FnOnce(&mut Port) -> Slot) {
+    say(port.at(1, 9));
+    port.at(0, 1);
+}
+
+/// 0x20 of Y sends to 0x10 of X, which sends nothing. Then both have other partners, and 0x11 of X sends to 0x20.
+#[test]
+fn numbers_of_a_former_origin_do_not_hide_the_next_user_of_a_queue_pair() {
+    let mut port = Port::new();
+    forge(&mut port, |port| port.write(X_TO_Y, 0x20, START - 9));
+    port.now += Interval::from_secs(2);
+    for psn in START..START + 5 {
+        port.write(Y_TO_X, 0x10, psn);
+        port.ack(X_TO_Y, 0x20, psn);
+    }
+    assert_eq!(port.source(X_TO_Y, 0x20), Some(0x10));
+    port.write(X_TO_Y, 0x20, START);
+    assert_eq!(port.source(X_TO_Y, 0x20), None);
+}
+
+/// Y has sent from 0x20 to 0x10, and more from 0x21 to 0x11. X has not answered yet.
+fn two_of_y() -> Port {
+    let mut port = Port::new();
+    for psn in START..START + 11 {
+        if psn < START + 3 {
+            port.write(Y_TO_X, 0x10, psn);
+        }
+        port.write(Y_TO_X, 0x11, psn);
+    }
+    port
+}
+
+#[test]
+fn what_a_former_origin_has_excluded_is_a_candidate_of_the_next_one() {
+    let mut port = two_of_y();
+    forge(&mut port, |port| port.ack(X_TO_Y, 0x20, START + 3));
+    port.now += Interval::from_secs(2);
+    port.write(X_TO_Y, 0x20, 0);
+    for psn in START + 3..START + 10 {
+        port.write(Y_TO_X, 0x10, psn);
+        port.ack(X_TO_Y, 0x20, psn);
+        assert_eq!(port.source(X_TO_Y, 0x20), None, "0x11 fits as well");
+    }
+}
+
+#[test]
+fn a_pair_that_a_former_origin_has_made_is_not_that_of_the_next_one() {
+    for by_request in [false, true] {
+        let mut port = two_of_y();
+        for psn in START..START + 5 {
+            forge(&mut port, |port| port.write(X_TO_Y, 0x20, psn));
+        }
+        for psn in START + 3..START + 5 {
+            forge(&mut port, |port| port.ack(X_TO_Y, 0x20, psn));
+        }
+        assert_eq!(port.source(X_TO_Y, 0x20), Some(0x11), "the forger's own");
+        port.now += Interval::from_secs(2);
+        let sent = match by_request {
+            true => port.write(X_TO_Y, 0x20, START + 5),
+            false => port.ack(X_TO_Y, 0x20, START + 5),
+        };
+        assert_eq!((port.flows.cold(sent).ingress, port.source(X_TO_Y, 0x20)), (PortId(0), None));
+    }
+}
+
+/// 0x10 sends to 0x20 and 0x11 to 0x21. A host at another port is the first to send to 0x20, and goes on.
+#[test]
+fn an_answer_to_a_packet_that_was_not_looked_at_excludes_nobody() {
+    let mut port = Port::new();
+    port.connect(X_TO_Y, 0x10, 0x20, 5);
+    for psn in START..START + 40 {
+        port.now += Interval::from_millis(100);
+        forge(&mut port, |port| port.write(X_TO_Y, 0x20, START));
+        assert_eq!(port.packet(X_TO_Y, Opcode::RC_WRITE_MIDDLE, 0x20, psn, 0, &[]), None);
+        port.write(X_TO_Y, 0x21, psn);
+        port.ack(Y_TO_X, 0x10, psn);
+        assert_eq!(port.source(X_TO_Y, 0x21), None);
+    }
+    assert_eq!(port.flows.report().resolver.contradicted, 1);
 }

@@ -87,6 +87,8 @@ struct Port {
     /// Whether data of a sender was taken for that of another.
     misled: bool,
     now: Nanos,
+    /// For how many milliseconds nothing has gone by since all that was under way arrived.
+    waited: u64,
     /// From where packets come, other than what their hosts say.
     station: u8,
     ingress: PortId,
@@ -108,6 +110,7 @@ impl Port {
             marked: false,
             misled: false,
             now: Nanos::ZERO,
+            waited: 0,
             station: 1,
             ingress: PortId(0),
             length: WireBytes(0),
