@@ -369,19 +369,3 @@ fn a_pair_that_a_former_origin_has_made_is_not_that_of_the_next_one() {
         assert_eq!((port.flows.cold(sent).ingress, port.source(X_TO_Y, 0x20)), (PortId(0), None));
     }
 }
-
-/// 0x10 sends to 0x20 and 0x11 to 0x21. A host at another port is the first to send to 0x20, and goes on.
-#[test]
-fn an_answer_to_a_packet_that_was_not_looked_at_excludes_nobody() {
-    let mut port = Port::new();
-    port.connect(X_TO_Y, 0x10, 0x20, 5);
-    for psn in START..START + 40 {
-        port.now += Interval::from_millis(100);
-        forge(&mut port, |port| port.write(X_TO_Y, 0x20, START));
-        assert_eq!(port.packet(X_TO_Y, Opcode::RC_WRITE_MIDDLE, 0x20, psn, 0, &[]), None);
-        port.write(X_TO_Y, 0x21, psn);
-        port.ack(Y_TO_X, 0x10, psn);
-        assert_eq!(port.source(X_TO_Y, 0x21), None);
-    }
-    assert_eq!(port.flows.report().resolver.contradicted, 1);
-}
