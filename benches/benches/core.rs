@@ -14,6 +14,7 @@ const PLAIN: Load = Load {
     restart_after: None,
     far_rate: Load::FAR_RATE,
     learn: Load::LEARN,
+    lanes: 0,
 };
 
 fn frame_sizes(criterion: &mut Criterion) {

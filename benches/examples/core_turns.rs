@@ -5,7 +5,8 @@
 //! bursts of 32, one million in all. A fourth figure is the number of frames, a fifth that of flows
 //! with everything on, and a sixth that of packets after which they start again, their senders unknown (0 is never). A
 //! seventh is the rate in Gb/s that the far end asks for: with 200 the link is quiet, with 195 it is awake, with 100
-//! senders are told. An eighth is `learn` of LSCC; with 1, all packets are looked up. With the feature `dpdk`, tables
+//! senders are told. An eighth is `learn` of LSCC; with 1, all packets are looked up. A ninth is the number of lanes; with
+//! 0 there are none. With the feature `dpdk`, tables
 //! have the memory that they have in a gateway, unless `ORDINARY_MEMORY` is in the environment.
 
 use benches::core::{Core, Load};
@@ -25,7 +26,8 @@ fn main() {
     let restart_after = NonZeroU32::new(next(0) as u32);
     let far_rate = BitRate::new(next(200) * 1_000_000_000).unwrap_or(Load::FAR_RATE);
     let learn = next(u64::from(Load::LEARN)) as u32;
-    let load = Load { frame_bytes, ports, burst, flows, restart_after, far_rate, learn };
+    let lanes = next(0) as usize;
+    let load = Load { frame_bytes, ports, burst, flows, restart_after, far_rate, learn, lanes };
     let mut core = core_under(load);
     // Flows are entered before the clock starts.
     let entered = flows.unwrap_or(0) as usize * usize::from(restart_after.is_some());

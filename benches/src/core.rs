@@ -8,7 +8,7 @@ use switch::program::{
     BufferSettings, Classification, GroupSettings, LosslessGroup, LossyQueue, MarkAt, PortSettings,
     QueueSettings, Red, Scheduling, Threshold,
 };
-use switch::{ForwardingSettings, Frame, Links, Program, Settings, Shard, Transmitter};
+use switch::{Board, ForwardingSettings, Frame, Links, Program, Settings, Shard, Transmitter};
 use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
 
@@ -78,6 +78,8 @@ pub struct Load {
     pub far_rate: BitRate,
     /// Of how many sequence numbers the gateway learns from one.
     pub learn: u32,
+    /// The lanes of the switch, each of which takes every so manieth burst; 0 for a switch that has none.
+    pub lanes: usize,
 }
 
 impl Load {
@@ -89,7 +91,8 @@ impl Load {
 
 /// The core, the frames that circulate through it, and the clock.
 pub struct Core {
-    shard: Shard<BenchFrame>,
+    /// By lane.
+    shards: Vec<Shard<BenchFrame>>,
     out: Recycler,
     /// Bursts that take turns, so that each comes back after all the others.
     bursts: Vec<Vec<BenchFrame>>,
@@ -108,7 +111,7 @@ impl Core {
         let frames = WireBytes(WireBytes::of_frame(Bytes(load.frame_bytes)).0 * load.burst as u64);
         let program = Program::new(settings(&load, rate)).expect("the settings hold");
         let mut core = Self {
-            shard: Shard::single(Arc::new(program)),
+            shards: shards(program, load.lanes),
             out: Recycler::default(),
             bursts: (0..FRAMES / load.burst)
                 .map(|_| (0..load.burst).map(|_| rocev2_write(load.frame_bytes)).collect())
@@ -138,10 +141,12 @@ impl Core {
     }
 
     /// Sends frames in through one port, and lets them out again.
-    fn pass(&mut self, ingress: PortId, mut frames: Vec<BenchFrame>) {
+    fn pass(&mut self, ingress: PortId, frames: Vec<BenchFrame>) {
         self.now += Interval::from_micros(1);
-        self.shard.ingress(self.now, ingress, &mut frames, &mut self.out);
-        self.shard.egress(self.now, PortId(ingress.0 ^ 1), &mut self.out);
+        for shard in &mut self.shards {
+            shard.ingress(self.now, ingress, &mut frames.clone(), &mut self.out);
+            shard.egress(self.now, PortId(ingress.0 ^ 1), &mut self.out);
+        }
         self.out.frames.clear();
     }
 
@@ -152,6 +157,11 @@ impl Core {
         self.next = (self.next + 1) % self.load.ports;
         self.now += self.step;
         let turn = self.turns % self.bursts.len();
+        let lane = self.turns / usize::from(self.load.ports) % self.shards.len();
+        let shard = &mut self.shards[lane];
+        if ingress == PortId(0) {
+            shard.look(self.now);
+        }
         self.turns += 1;
         let mut burst = core::mem::take(&mut self.bursts[turn]);
         let frames = burst.len();
@@ -159,16 +169,29 @@ impl Core {
             flows
                 .address(ingress, burst.iter_mut().filter_map(|frame| frame.headers_mut().first_chunk_mut()));
             for (port, frame) in far_end.speak(self.now) {
-                self.shard.ingress(self.now, port, &mut vec![frame], &mut ());
+                shard.ingress(self.now, port, &mut vec![frame], &mut ());
             }
         }
-        self.shard.ingress(self.now, ingress, &mut burst, &mut self.out);
+        shard.ingress(self.now, ingress, &mut burst, &mut self.out);
         // The window lets the whole burst out in one call, as on the wire.
-        self.shard.egress(self.now, egress, &mut self.out);
+        shard.egress(self.now, egress, &mut self.out);
+        if self.next == 0 {
+            shard.publish();
+        }
         // The memory of the burst takes what leaves next.
         self.bursts[turn] = core::mem::replace(&mut self.out.frames, burst);
         frames
     }
+}
+
+/// A switch of one shard, or of so many lanes.
+fn shards(program: Program, lanes: usize) -> Vec<Shard<BenchFrame>> {
+    if lanes == 0 {
+        return vec![Shard::single(Arc::new(program))];
+    }
+    let board = Arc::new(Board::new(lanes, program.settings().ports.len()));
+    let program = Arc::new(program.for_lanes(lanes).expect("lanes run what is on"));
+    (0..lanes).map(|lane| Shard::lane(lane, program.clone(), board.clone())).collect()
 }
 
 fn settings(load: &Load, rate: BitRate) -> Settings {

@@ -4,6 +4,7 @@ use switch::Frame;
 use units::Bytes;
 
 /// A frame whose headers lie in its own buffer, as an mbuf's do.
+#[derive(Clone)]
 pub struct BenchFrame {
     headers: Box<[u8; Self::ROOM]>,
     length: u64,

@@ -183,6 +183,12 @@ impl EgressPort {
         waiting.sum::<Volume>().on_the_wire()
     }
 
+    /// The queues in which frames wait.
+    #[inline]
+    pub fn waiting(&self) -> QueueSet {
+        self.backlog
+    }
+
     /// Whether frames wait in `queue`.
     #[inline]
     pub fn has_waiting(&self, queue: QueueId) -> bool {

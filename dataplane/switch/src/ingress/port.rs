@@ -169,6 +169,12 @@ impl IngressPort {
         }
     }
 
+    /// The priorities whose groups may hold something.
+    #[inline]
+    pub fn holding(&self) -> PrioritySet {
+        self.holding
+    }
+
     /// The priorities that are lossless.
     #[inline]
     pub fn lossless(&self) -> PrioritySet {

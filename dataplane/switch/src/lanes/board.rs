@@ -101,6 +101,8 @@ pub(crate) struct Waiting {
 const CLAIMED: usize = 4;
 const WANTS: usize = 5;
 const LIMITED: usize = 6;
+/// Of all that a lane shows of the port but what it has claimed and taken: its readers look at the rest where this has changed.
+const VERSION: usize = 7;
 
 /// The rate of a port, and the queue that there would be at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,6 +236,21 @@ impl Board {
         line.store(LIMITED, waiting.limited);
         let code = |cause: &Option<PauseCause>| cause.map_or(0, |it| it.index() as u8 + 1);
         line.store(WANTS, u64::from_be_bytes(waiting.wants.each_ref().map(code)));
+    }
+
+    /// Shows that there is news, behind it.
+    pub(super) fn show_version(&self, lane: usize, port: PortId, version: u64) {
+        self.waiting[self.place(lane, port)].store(VERSION, version);
+    }
+
+    #[inline]
+    pub(super) fn version(&self, lane: usize, port: PortId) -> u64 {
+        self.waiting[self.place(lane, port)].load(VERSION)
+    }
+
+    #[inline]
+    pub(super) fn claimed(&self, lane: usize, port: PortId) -> u64 {
+        self.waiting[self.place(lane, port)].load(CLAIMED)
     }
 
     pub(super) fn waiting(&self, lane: usize, port: PortId) -> Waiting {

@@ -27,13 +27,12 @@ fn lanes() -> [Lane; 2] {
 
 /// Shows a level, and with `fence` ends the turn; then looks at the other lane. Returns whether it saw something.
 fn show_and_look(mut lane: Lane, with_fence: bool) -> bool {
-    let mut levels = [Level::default(); Priority::COUNT];
-    levels[P3.index()] = Level { shared: Cells(5), ..Level::default() };
-    lane.show(PORT, &levels, Waiting::default());
+    let level = |_| Level { shared: Cells(5), ..Level::default() };
+    lane.show(PORT, PrioritySet::EMPTY.with(P3), level, Waiting::default());
     if with_fence {
         lane.end_turn(PoolUse::default());
     }
-    lane.level_of_others(PORT, P3, Bytes(1_082)).shared > 0
+    lane.has_news(PORT) && lane.level_of_others(PORT, P3, Bytes(1_082)).shared > 0
 }
 
 fn two_that_show_and_look(with_fence: bool) {

@@ -63,19 +63,18 @@ pub const fn beyond_pools(lanes: u64, max_frame: Bytes) -> Bytes {
     Bytes(lanes.saturating_sub(1).saturating_mul(unseen(max_frame).0))
 }
 
-/// The frames that other lanes have for a port.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Elsewhere {
-    /// The cells that wait, by priority.
-    pub cells: [u64; Priority::COUNT],
-    /// The bytes on the wire that these lanes have claimed since the start, modulo 2^64.
-    pub claimed: u64,
-}
-
 /// What a lane knows and has shown of a port.
 #[derive(Clone, Default)]
 struct PortState {
     levels: [Level; Priority::COUNT],
+    /// Those that are not zero.
+    holding: PrioritySet,
+    /// Counts what it shows.
+    version: u64,
+    /// The versions of the other lanes that it has looked at, by lane.
+    seen: Vec<u64>,
+    /// The cells that waited on other lanes at that time, by priority.
+    elsewhere: [u64; Priority::COUNT],
     received: [WireBytes; Priority::COUNT],
     /// What the others had received when that was last looked at.
     noticed: WireBytes,
@@ -101,7 +100,8 @@ pub(crate) struct Lane {
 impl Lane {
     pub fn new(board: Arc<Board>, number: usize) -> Self {
         let known = vec![Default::default(); board.lanes()];
-        let ports = vec![PortState { known, ..PortState::default() }; board.ports()];
+        let seen = vec![0; board.lanes()];
+        let ports = vec![PortState { known, seen, ..PortState::default() }; board.ports()];
         Self { board, number, ports, pools: PoolUse::default() }
     }
 
@@ -109,6 +109,27 @@ impl Lane {
     #[inline]
     pub fn leads(&self) -> bool {
         self.number == 0
+    }
+
+    /// Looks at everything anew, because the settings have changed.
+    pub fn forget(&mut self) {
+        for state in &mut self.ports {
+            state.seen.fill(u64::MAX);
+        }
+    }
+
+    /// Whether other lanes have shown something of `port` since the last call, so that it has to be looked at.
+    #[inline]
+    pub fn has_news(&mut self, port: PortId) -> bool {
+        let (own, seen) = (self.number, &mut self.ports[port.index()].seen);
+        let mut has_news = false;
+        for (lane, seen) in seen.iter_mut().enumerate() {
+            if lane != own {
+                let version = self.board.version(lane, port);
+                has_news |= core::mem::replace(seen, version) != version;
+            }
+        }
+        has_news
     }
 
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
@@ -164,6 +185,8 @@ impl Lane {
         // In the units in which others tell theirs.
         state.newest[priority.index()] = Heard::stamp(now);
         self.board.tell_heard(self.number, port, priority, Heard { at: now, lasts });
+        state.version += 1;
+        self.board.show_version(self.number, port, state.version);
     }
 
     /// Calls `heed` for each pause that another lane has received since the last look, if it is the newest, with the time that
@@ -209,46 +232,62 @@ impl Lane {
         state.claimed = state.claimed.wrapping_add(used);
     }
 
-    /// The frames that other lanes have for `port`.
-    pub fn waiting_of_others(&self, port: PortId) -> Elsewhere {
-        let mut sum = Elsewhere::default();
+    /// Looks at the cells that wait for `port` on other lanes, by priority.
+    pub fn look_at_waiting(&mut self, port: PortId) -> [Bytes; Priority::COUNT] {
+        let mut sum = [0; Priority::COUNT];
         for lane in self.others() {
             let waiting = self.board.waiting(lane, port);
-            sum.cells.iter_mut().zip(waiting.cells).for_each(|(sum, cells)| *sum += u64::from(cells));
-            sum.claimed = sum.claimed.wrapping_add(waiting.claimed);
+            sum.iter_mut().zip(waiting.cells).for_each(|(sum, cells)| *sum += u64::from(cells));
         }
-        sum
+        self.ports[port.index()].elsewhere = sum;
+        sum.map(|cells| Cells(cells).bytes())
     }
 
     /// Decides whether this lane comes first at `port`.
-    pub fn judge(&mut self, port: PortId, queues: &Queues<'_>, elsewhere: &Elsewhere) {
+    pub fn judge(&mut self, port: PortId, queues: &Queues<'_>) {
+        let claimed = self.others().map(|lane| self.board.claimed(lane, port)).fold(0, u64::wrapping_add);
         let state = &mut self.ports[port.index()];
-        state.turn.judge(queues, &elsewhere.cells, (state.claimed, elsewhere.claimed));
+        state.turn.judge(queues, &state.elsewhere, (state.claimed, claimed));
     }
 
-    /// Shows what it holds of `port`, as far as that has changed by more than the grain, or to or from nothing.
-    pub fn show(&mut self, port: PortId, levels: &[Level; Priority::COUNT], waiting: Waiting) {
+    /// Shows what it holds of `port`, as far as that has changed by more than the grain, or to or from nothing. Of `levels`, only
+    /// those in `holding` may be more than nothing.
+    pub fn show(
+        &mut self,
+        port: PortId,
+        holding: PrioritySet,
+        levels: impl Fn(Priority) -> Level,
+        waiting: Waiting,
+    ) {
         let state = &mut self.ports[port.index()];
-        for priority in Priority::all() {
-            let (shown, level) = (&mut state.levels[priority.index()], levels[priority.index()]);
+        let before = state.version;
+        for priority in holding.union(state.holding).iter() {
+            let (shown, level) = (&mut state.levels[priority.index()], levels(priority));
             let parts = [(shown.reserved, level.reserved), (shown.shared, level.shared)];
             // Both together are what counts for the threshold.
             let below = (shown.reserved + shown.shared, level.reserved + level.shared);
             let mut parts = parts.into_iter().chain([below, (shown.headroom, level.headroom)]);
             if parts.any(|(shown, now)| differ(shown, now)) {
                 *shown = level;
+                state.version = before + 1;
                 self.board.show_level(self.number, port, priority, level);
             }
         }
+        state.holding = holding;
         let waiting = Waiting { claimed: state.claimed, ..waiting };
         let cells = |cells: u32| Cells(cells.into());
         let grew = |(shown, now): (u32, u32)| differ(cells(shown), cells(now));
         let mut pairs = state.waiting.cells.into_iter().zip(waiting.cells);
+        let grew = waiting.wants != state.waiting.wants || pairs.any(grew);
         let claimed = waiting.claimed.wrapping_sub(state.waiting.claimed) >= GRAIN.bytes().0;
         let limited = waiting.limited.wrapping_sub(state.waiting.limited) >= GRAIN.bytes().0;
-        if claimed || limited || waiting.wants != state.waiting.wants || pairs.any(grew) {
+        if claimed || limited || grew {
             state.waiting = waiting;
             self.board.show_waiting(self.number, port, &waiting);
+        }
+        if grew || state.version != before {
+            state.version = before + 1;
+            self.board.show_version(self.number, port, state.version);
         }
     }
 
@@ -321,9 +360,12 @@ impl Lane {
     }
 
     /// Shows the priorities of `port` that the lead pauses, and those of them that it pauses for a receive ring alone.
-    pub fn show_paused(&self, port: PortId, paused: PrioritySet, for_ring: PrioritySet) {
+    pub fn show_paused(&mut self, port: PortId, paused: PrioritySet, for_ring: PrioritySet) {
         if self.board.paused(port) != (paused, for_ring) {
             self.board.show_paused(port, paused, for_ring);
+            let state = &mut self.ports[port.index()];
+            state.version += 1;
+            self.board.show_version(self.number, port, state.version);
         }
     }
 

@@ -37,6 +37,10 @@ impl Turn {
     pub fn judge(&mut self, queues: &Queues<'_>, theirs: &[u64; Priority::COUNT], claimed: (u64, u64)) {
         let (own, others) = (claimed.0.wrapping_sub(self.seen.0), claimed.1.wrapping_sub(self.seen.1));
         self.seen = claimed;
+        if *theirs == [0; Priority::COUNT] {
+            *self = Self { seen: claimed, ..Self::default() };
+            return;
+        }
         let waits = |priority: &Priority| {
             let index = priority.index();
             queues.open.contains(*priority) && u64::from(queues.own[index]) + theirs[index] > 0

@@ -22,9 +22,8 @@ fn lanes<const N: usize>() -> [Lane; N] {
 }
 
 fn show(lane: &mut Lane, cells: u64) {
-    let mut levels = [Level::default(); Priority::COUNT];
-    levels[P3.index()] = Level { shared: Cells(cells), headroom: Cells(2 * cells), ..Level::default() };
-    lane.show(PORT, &levels, Waiting::default());
+    let level = |_| Level { shared: Cells(cells), headroom: Cells(2 * cells), ..Level::default() };
+    lane.show(PORT, PrioritySet::EMPTY.with(P3), level, Waiting::default());
     lane.end_turn(PoolUse { shared: Bytes(16 * cells), ..PoolUse::default() });
 }
 
@@ -52,6 +51,26 @@ fn a_level_is_shown_when_it_is_off_by_the_grain_or_falls_to_nothing() {
         [1, 500, 1_025, 1_500, 2_100, 1_700, 0].map(&mut shown),
         [1, 1, 1_025, 1_025, 2_100, 2_100, 0]
     );
+}
+
+#[test]
+fn there_is_news_of_a_lane_when_it_shows_something_new_and_once() {
+    let [mut one, mut two] = lanes();
+    assert!(!two.has_news(PORT));
+    show(&mut one, 5_000);
+    assert!(two.has_news(PORT) && !two.has_news(PORT));
+    show(&mut one, 5_001);
+    assert!(!two.has_news(PORT), "it is within the grain");
+    one.tell_pause(Nanos(16_000), PORT, P3, Interval(3_200));
+    assert!(two.has_news(PORT));
+    one.show_paused(PORT, PrioritySet::EMPTY.with(P3), PrioritySet::EMPTY);
+    assert!(two.has_news(PORT));
+    one.show_paused(PORT, PrioritySet::EMPTY.with(P3), PrioritySet::EMPTY);
+    assert!(!two.has_news(PORT));
+    show(&mut one, 0);
+    assert!(two.has_news(PORT), "it has let go of all");
+    two.forget();
+    assert!(two.has_news(PORT), "the settings have changed");
 }
 
 #[test]
@@ -91,10 +110,10 @@ fn stamps_wrap_and_still_tell_older_from_newer() {
 
 #[test]
 fn what_a_follower_wants_keeps_the_lead_and_what_the_lead_pauses_keeps_the_followers() {
-    let [lead, mut follower] = lanes();
+    let [mut lead, mut follower] = lanes();
     let mut waiting = Waiting::default();
     waiting.wants[P3.index()] = Some(PauseCause::MemoryLow);
-    follower.show(PORT, &Default::default(), waiting);
+    follower.show(PORT, PrioritySet::EMPTY, |_| Level::default(), waiting);
     assert_eq!(lead.kept(PORT)[P3.index()], Some(PauseCause::MemoryLow));
     assert_eq!(follower.kept(PORT), [None; Priority::COUNT]);
     let p3 = PrioritySet::EMPTY.with(P3);
@@ -102,6 +121,6 @@ fn what_a_follower_wants_keeps_the_lead_and_what_the_lead_pauses_keeps_the_follo
     assert_eq!(follower.kept(PORT)[P3.index()], Some(PauseCause::Threshold));
     lead.show_paused(PORT, p3, p3);
     assert_eq!(follower.kept(PORT)[P3.index()], Some(PauseCause::ReceiveRing));
-    follower.show(PORT, &Default::default(), Waiting::default());
+    follower.show(PORT, PrioritySet::EMPTY, |_| Level::default(), Waiting::default());
     assert_eq!(lead.kept(PORT), [None; Priority::COUNT]);
 }

@@ -6,7 +6,7 @@ use crate::descriptor::Descriptor;
 use crate::egress::WatchdogEvent;
 use crate::frame::{Frame, Transmitter};
 use crate::ingress::IngressPort;
-use crate::lanes::{Board, Busy, Claim, Elsewhere, Lane, Level, Link, Queues, Waiting};
+use crate::lanes::{Board, Busy, Claim, Lane, Level, Link, Queues, Waiting};
 use crate::ledger::{Ledger, Volume};
 use crate::program::{PortSettings, Program};
 use crate::reason::DropReason;
@@ -37,7 +37,6 @@ impl<F: Frame> Fabric<F> {
         self.look_at_pools();
         for port in self.owned.iter() {
             self.look_at(now, port);
-            self.look_at_waiting(port);
         }
         self.resume_where_low();
         if leads {
@@ -107,16 +106,29 @@ impl<F: Frame> Fabric<F> {
     pub(super) fn look_at(&mut self, now: Nanos, port: PortId) {
         let Self { lane, ingress, egress, pools, paused, changed, .. } = self;
         let Some(lane) = lane else { return };
-        let (ingress, longest) = (&mut ingress[port.index()], egress[port.index()].longest.any);
-        let kept = lane.kept(port);
-        ingress.note_others(pools, |priority| lane.level_of_others(port, priority, longest), kept);
-        if !lane.leads() {
-            ingress.await_lead(now);
+        let has_news = lane.has_news(port);
+        let (ingress, egress) = (&mut ingress[port.index()], &mut egress[port.index()]);
+        if has_news {
+            let (kept, longest) = (lane.kept(port), egress.longest.any);
+            ingress.note_others(pools, |priority| lane.level_of_others(port, priority, longest), kept);
+            // Lossy thresholds and marks go by all that waits.
+            egress.note_waiting_of_others(&lane.look_at_waiting(port));
         }
         if !ingress.pauses.paused().is_empty() {
+            if !lane.leads() {
+                ingress.await_lead(now);
+            }
             paused.insert(port);
             changed.insert(port);
         }
+        if has_news {
+            self.hear_others(now, port);
+        }
+    }
+
+    /// Heeds the pauses of `port` that other lanes have received.
+    fn hear_others(&mut self, now: Nanos, port: PortId) {
+        let Some(lane) = &mut self.lane else { return };
         let mut heard = [None; Priority::COUNT];
         lane.hear_pauses(now, port, |priority, left| heard[priority.index()] = Some(left));
         for (priority, left) in Priority::all().zip(heard) {
@@ -128,14 +140,6 @@ impl<F: Frame> Fabric<F> {
                 changed.insert(port);
             }
         }
-    }
-
-    /// Looks at what waits for `port` on other lanes: lossy thresholds and marks go by all of it.
-    fn look_at_waiting(&mut self, port: PortId) -> Elsewhere {
-        let elsewhere = self.lane.as_ref().map(|lane| lane.waiting_of_others(port)).unwrap_or_default();
-        let bytes = elsewhere.cells.map(|cells| Cells(cells).bytes());
-        self.egress[port.index()].note_waiting_of_others(&bytes);
-        elsewhere
     }
 
     #[inline]
@@ -158,7 +162,6 @@ impl<F: Frame> Fabric<F> {
                 let [reserved, shared, headroom] = parts.map(|bytes| Cells::within(bytes.0));
                 Level { reserved, shared, headroom }
             };
-            let levels = Priority::all().map(level);
             let limits = notifying.contains(port);
             let limited = if limits { limited(ledger, port, ingress.lossless()) } else { 0 };
             let cells = own_cells(egress);
@@ -166,7 +169,8 @@ impl<F: Frame> Fabric<F> {
             lane.show_received(port, ingress.lossless(), received);
             lane.show(
                 port,
-                &collected(levels),
+                ingress.holding(),
+                level,
                 Waiting { cells, claimed: 0, limited, wants: ingress.wants(pools) },
             );
             if lane.leads() {
@@ -199,7 +203,6 @@ impl<F: Frame> Fabric<F> {
     /// Claims what waits for `port` in queues that are not paused, if the device `has_room`. Returns the bytes; none if nothing
     /// may be sent but control frames, which claim nothing beforehand: they wait for no lane.
     fn claim(&mut self, now: Nanos, port: PortId, settings: &PortSettings, has_room: bool) -> u64 {
-        let elsewhere = self.look_at_waiting(port);
         let Self { lane, egress, .. } = self;
         let (Some(lane), egress) = (lane, &mut egress[port.index()]) else { return 0 };
         let longest = WireBytes::of_frame(settings.max_frame);
@@ -208,7 +211,7 @@ impl<F: Frame> Fabric<F> {
         let open: PrioritySet = Priority::all().filter(|it| !paused.contains((*it).into())).collect();
         let slack = longest.0 + settings.rate.bytes_in(settings.tx_window);
         let queues = Queues { settings: &settings.queues, open, own: own_cells(egress), slack };
-        lane.judge(port, &queues, &elsewhere);
+        lane.judge(port, &queues);
         let most = if has_room { egress.on_the_wire(open).0 } else { 0 };
         if most == 0 {
             egress.gate.take_claim(now, lane.free_in(now, port, settings.rate), settings.tx_window);
@@ -237,14 +240,11 @@ fn limited(ledger: &Ledger, port: PortId, lossless: PrioritySet) -> u64 {
 
 /// The cells that wait at a port, by priority.
 fn own_cells(egress: &crate::egress::EgressPort) -> [u32; Priority::COUNT] {
-    let cells = |priority: Priority| egress.queue(priority.into()).bytes.div_ceil(Cells::SIZE);
-    collected(Priority::all().map(|priority| cells(priority).min(u32::MAX.into()) as u32))
-}
-
-fn collected<T: Default + Copy>(each: impl Iterator<Item = T>) -> [T; Priority::COUNT] {
-    let mut all = [T::default(); Priority::COUNT];
-    all.iter_mut().zip(each).for_each(|(place, value)| *place = value);
-    all
+    let mut cells = [0; Priority::COUNT];
+    for queue in egress.waiting().iter() {
+        cells[queue.index()] = egress.queue(queue).bytes.div_ceil(Cells::SIZE).min(u32::MAX.into()) as u32;
+    }
+    cells
 }
 
 /// A transmitter that counts what leaves, in bytes on the wire.

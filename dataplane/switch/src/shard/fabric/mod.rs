@@ -178,6 +178,9 @@ impl<F: Frame> Fabric<F> {
         for port in self.owned.iter() {
             self.ingress[port.index()].configure(now, new, accounts, &mut self.pools);
         }
+        if let Some(lane) = &mut self.lane {
+            lane.forget();
+        }
         self.empty_schemes(now, old, new);
         self.configure_senders(spare);
         self.listen(now);
