@@ -177,6 +177,12 @@ impl EgressPort {
         self.queues.iter_mut().zip(waiting).for_each(|(queue, waiting)| queue.note_others(*waiting));
     }
 
+    /// Bytes on the wire of all that it has sent so far, control frames among it.
+    pub fn sent(&self) -> WireBytes {
+        let queues = self.queues.iter().map(|queue| queue.counters.transmitted);
+        (self.control + queues.sum::<Volume>()).on_the_wire()
+    }
+
     /// Bytes that the frames in the first queues of `priorities` take on the wire, short ones not counted as padded.
     pub fn on_the_wire(&self, priorities: PrioritySet) -> WireBytes {
         let waiting = priorities.iter().map(|priority| self.queue(priority.into()).waiting());
