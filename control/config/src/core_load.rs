@@ -52,6 +52,10 @@ pub struct CoreLoad {
     pub fewest_frames: u64,
     /// The number of its first port.
     pub(crate) first: usize,
+    /// The number of teams that its ports form. Only whole teams can move to another core.
+    pub(crate) teams: usize,
+    /// The number of lanes that would carry all ports of the gateway, if there can be as many.
+    pub(crate) lanes_for_all: Option<usize>,
     /// Whether a larger MTU would allow longer frames.
     longer_frames: bool,
     /// The receive rings of its ports with lossless priorities, each with the longest RDMA packets that fit.
@@ -72,6 +76,8 @@ impl CoreLoad {
             rate: port.rate,
             fewest_frames: frames(port.rate, packet(port.max_frame)),
             first,
+            teams: 1,
+            lanes_for_all: None,
             longer_frames: path_mtu(port.max_frame) != Some(PATH_MTUS[0]),
             rings: ring.map(|ring| (ring, packet(port.max_frame))).into_iter().collect(),
         }
@@ -151,15 +157,15 @@ impl CoreLoad {
     }
 
     fn remedy(&self) -> String {
-        if let (2.., Some(lanes)) = (self.lanes, lanes_for(core::slice::from_ref(self))) {
-            return format!("set dpdk.lanes = {lanes}");
-        }
-        let spread = "put its ports on more cores (dpdk.cores, port.device.core)";
-        match (self.ports.len() > 1 && self.lanes == 1, self.longer_frames) {
-            (true, true) => format!("{spread}, or raise mtu"),
-            (true, false) => spread.into(),
-            (false, true) => "raise mtu, or send less through the port".into(),
-            (false, false) => "no core handles more, so send less through the port".into(),
+        let spread = match (self.teams, self.lanes_for_all) {
+            (2.., _) => Some("put its ports on more cores (dpdk.cores, port.device.core)".to_owned()),
+            (_, lanes) => lanes.map(|lanes| format!("set dpdk.lanes = {lanes}")),
+        };
+        match (spread, self.longer_frames) {
+            (Some(spread), true) if self.lanes == 1 => format!("{spread}, or raise mtu"),
+            (Some(spread), _) => spread,
+            (None, true) => "raise mtu, or send less through the port".into(),
+            (None, false) => "no number of cores handles more, so send less through the port".into(),
         }
     }
 }

@@ -3,13 +3,12 @@
 //! A worker serves all ports of its core. If frames arrive faster than it can take them, they wait in the receive ring.
 //! A deep ring pauses the port ([`switch::receive_ring`]), which protects as far as the ring reaches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use switch::ForwardingSettings;
 use switch::program::{PortSettings, Settings};
-use units::{BitRate, Interval, WireBytes};
+use units::{BitRate, Interval, PortId, WireBytes};
 
-use crate::core_load::{Core, RingReach, busiest};
+use crate::core_load::{Core, RingReach, busiest, lanes_for};
 use crate::flow_control;
 use crate::headroom::{HeadroomSum, HeadroomTerms};
 use crate::link::Link;
@@ -22,70 +21,60 @@ pub use crate::core_load::{CoreLoad, FRAMES_PER_SECOND};
 pub struct Placement<C = usize> {
     /// The core that the configuration names.
     pub core: Option<C>,
-    /// The rate of the port. Ports are spread by rate.
+    /// The rate of the port. Teams are spread by the sum of their rates.
     pub rate: BitRate,
-    /// The index, among the placements, of the port that this one is tied to by a relay, or patched to.
-    pub peer: Option<usize>,
+    /// The index, among the placements, of the first port of its team ([`switch::ForwardingSettings::team`]).
+    pub team: usize,
 }
 
 /// The placement of each port.
 pub fn placements(settings: &Settings, runtime: &Runtime) -> Vec<Placement> {
     let cores = runtime.devices.iter().map(|device| device.as_ref()?.core);
-    let ports = settings.ports.iter().zip(cores).enumerate();
-    let peer = |number| listening(settings, number).or_else(|| peer_of(&settings.forwarding, number));
-    ports.map(|(number, (port, core))| Placement { core, rate: port.rate, peer: peer(number) }).collect()
+    let ports = (0..).map(PortId).zip(&settings.ports).zip(cores);
+    let first = |number: PortId| settings.forwarding.team(number, &settings.ports).iter().next();
+    ports
+        .map(|((number, port), core)| {
+            let team = first(number).unwrap_or(number).index();
+            Placement { core, rate: port.rate, team }
+        })
+        .collect()
 }
 
-/// The port that passes on the pauses of `port`, or whose pauses `port` passes on. Both must have one core, because a
-/// pause is passed on within a turn.
-fn listening(settings: &Settings, port: usize) -> Option<usize> {
-    let from = |port: usize| Some(settings.ports.get(port)?.flow_control.listens_to()?.index());
-    from(port).or_else(|| (0..settings.ports.len()).find(|other| from(*other) == Some(port)))
+/// The first port whose stated core is not that of a port before it in its team: both, and the core of that one.
+pub(crate) fn first_team_apart(settings: &Settings, runtime: &Runtime) -> Option<(usize, usize, usize)> {
+    let placements = placements(settings, runtime);
+    let mut stated = placements.iter().enumerate().filter_map(|(port, it)| Some((port, it.team, it.core?)));
+    let mut first: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    stated.find_map(|(port, team, core)| {
+        let (other, its) = *first.entry(team).or_insert((port, core));
+        (its != core).then_some((port, other, its))
+    })
 }
 
-/// The first port on another core than the one whose pauses it passes on: both.
-pub(crate) fn first_listener_apart(settings: &Settings, runtime: &Runtime) -> Option<(usize, usize)> {
-    let core = |port: usize| runtime.devices[port].as_ref()?.core;
-    let pairs = settings.ports.iter().enumerate();
-    let mut pairs = pairs.filter_map(|(number, it)| Some((number, it.flow_control.listens_to()?.index())));
-    pairs.find(|(one, other)| core(*one).zip(core(*other)).is_some_and(|(one, other)| one != other))
-}
-
-/// The port that `port` is patched to.
-fn peer_of(forwarding: &ForwardingSettings, port: usize) -> Option<usize> {
-    let ForwardingSettings::Patch(pairs) = forwarding else { return None };
-    let mut both_ways = pairs.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
-    both_ways.find(|(from, _)| from.index() == port).map(|(_, to)| to.index())
-}
-
-/// Assigns a core to each port. A port gets the core of its placement. The other ports follow, fastest first: each gets
-/// the core of its peer, which keeps frames in one cache, or else the least loaded of `cores`.
+/// Assigns a core to each port, one to the ports of each team: that which a placement names, or else the least loaded of
+/// `cores`. Of the latter teams the fastest choose first.
 ///
 /// # Panics
-/// If `cores` is empty, and neither a placement nor an earlier port names a core.
+/// If `cores` is empty, and no placement names a core.
 pub fn assign<C: Copy + Ord>(placements: &[Placement<C>], cores: &[C]) -> Vec<C> {
+    let mut teams: BTreeMap<usize, (Option<C>, u64)> = BTreeMap::new();
+    for Placement { core, rate, team } in placements {
+        let (named, sum) = teams.entry(*team).or_default();
+        *named = named.or(*core);
+        *sum = sum.saturating_add(rate.bits_per_second());
+    }
+    let mut order: Vec<_> = teams.into_iter().collect();
+    order.sort_by_key(|(_, (named, rate))| (named.is_none(), core::cmp::Reverse(*rate)));
     let mut load: BTreeMap<C, u64> = cores.iter().map(|core| (*core, 0)).collect();
-    let mut assigned: Vec<Option<C>> = placements.iter().map(|placement| placement.core).collect();
-    for placement in placements {
-        if let Some(core) = placement.core {
-            add(&mut load, core, placement.rate);
-        }
-    }
-    let mut open: Vec<usize> = (0..placements.len()).filter(|port| assigned[*port].is_none()).collect();
-    open.sort_by_key(|port| core::cmp::Reverse(placements[*port].rate.bits_per_second()));
-    for port in open {
+    let mut chosen: BTreeMap<usize, C> = BTreeMap::new();
+    for (team, (named, rate)) in order {
         let least = load.iter().min_by_key(|(_, carried)| **carried).map(|(core, _)| *core);
-        let least = least.expect("cores are named by the file, or there is an allowed one");
-        let core = placements[port].peer.and_then(|peer| assigned[peer]).unwrap_or(least);
-        add(&mut load, core, placements[port].rate);
-        assigned[port] = Some(core);
+        let core = named.or(least).expect("cores are named by the file, or there is an allowed one");
+        let carried = load.entry(core).or_default();
+        *carried = carried.saturating_add(rate);
+        chosen.insert(team, core);
     }
-    assigned.into_iter().flatten().collect()
-}
-
-fn add<C: Ord>(load: &mut BTreeMap<C, u64>, core: C, rate: BitRate) {
-    let carried = load.entry(core).or_default();
-    *carried = carried.saturating_add(rate.bits_per_second());
+    placements.iter().map(|placement| chosen[&placement.team]).collect()
 }
 
 /// The loads of all cores that have ports: first the cores that the file names, in order, then those that the gateway
@@ -95,20 +84,24 @@ pub(crate) fn loads(settings: &Settings, links: &[Link], runtime: &Runtime) -> V
         return of_lanes(settings, links, runtime);
     }
     let named = |placement: Placement| {
-        let Placement { core, rate, peer } = placement;
-        Placement { core: core.map(Core::Named), rate, peer }
+        let Placement { core, rate, team } = placement;
+        Placement { core: core.map(Core::Named), rate, team }
     };
     let placements: Vec<_> = placements(settings, runtime).into_iter().map(named).collect();
     let cores: Vec<_> = match &*runtime.dpdk.cores {
         [] => (0..placements.len()).map(Core::Chosen).collect(),
         stated => stated.iter().copied().map(Core::Named).collect(),
     };
-    let mut loads: BTreeMap<Core, CoreLoad> = BTreeMap::new();
+    let (mut loads, mut teams) = (BTreeMap::<Core, CoreLoad>::new(), BTreeSet::new());
     for ((number, port), core) in settings.ports.iter().enumerate().zip(assign(&placements, &cores)) {
         let device = runtime.devices[number].as_ref();
         let ring = device.and_then(|device| ring(port, &links[number], device));
+        let is_new = teams.insert(placements[number].team);
         match loads.get_mut(&core) {
-            Some(load) => load.add(port, ring),
+            Some(load) => {
+                load.add(port, ring);
+                load.teams += usize::from(is_new);
+            }
             None => {
                 loads.insert(core, CoreLoad::new(core, number, port, ring));
             }
@@ -116,6 +109,12 @@ pub(crate) fn loads(settings: &Settings, links: &[Link], runtime: &Runtime) -> V
     }
     let mut loads: Vec<_> = loads.into_values().collect();
     loads.sort_by_key(|load| (load.core.is_none(), load.core, load.first));
+    with_lanes_for_all(loads)
+}
+
+fn with_lanes_for_all(mut loads: Vec<CoreLoad>) -> Vec<CoreLoad> {
+    let lanes = lanes_for(&loads);
+    loads.iter_mut().for_each(|load| load.lanes_for_all = lanes);
     loads
 }
 
@@ -136,7 +135,7 @@ fn of_lanes(settings: &Settings, links: &[Link], runtime: &Runtime) -> Vec<CoreL
         rest.iter().for_each(|(port, ring)| load.add(port, ring.clone()));
         Some(load)
     };
-    (0..*lanes).filter_map(of_lane).collect()
+    with_lanes_for_all((0..*lanes).filter_map(of_lane).collect())
 }
 
 /// The receive ring of `port` on `link`; `None` if nothing there is lossless, or no one knows when a sender stops.
@@ -158,34 +157,28 @@ fn ring(port: &PortSettings, link: &Link, device: &Device) -> Option<RingReach> 
 mod tests {
     use super::*;
 
-    fn placement(core: Option<usize>, gigabits: u64) -> Placement {
-        Placement { core, rate: BitRate::gigabits(gigabits), peer: None }
-    }
-
-    fn patched(core: Option<usize>, peer: usize) -> Placement {
-        Placement { peer: Some(peer), ..placement(core, 100) }
+    fn placement(team: usize, core: Option<usize>, gigabits: u64) -> Placement {
+        Placement { core, rate: BitRate::gigabits(gigabits), team }
     }
 
     #[test]
-    fn the_fastest_ports_are_spread_first() {
-        let placements =
-            [placement(None, 10), placement(None, 100), placement(None, 40), placement(None, 40)];
+    fn the_fastest_teams_are_spread_first() {
+        let ports = [10, 100, 40, 40].into_iter().enumerate();
+        let placements: Vec<_> = ports.map(|(team, gigabits)| placement(team, None, gigabits)).collect();
         assert_eq!(assign(&placements, &[1, 2]), [2, 1, 2, 2]);
     }
 
     #[test]
     fn a_core_that_is_named_is_kept_and_counts() {
-        let placements = [placement(Some(2), 100), placement(None, 10)];
+        let placements = [placement(0, Some(2), 100), placement(1, None, 10)];
         assert_eq!(assign(&placements, &[1, 2]), [2, 1]);
     }
 
     #[test]
-    fn ports_that_are_patched_to_each_other_share_a_core_and_pairs_are_spread() {
-        let placements = [patched(None, 2), patched(None, 3), patched(None, 0), patched(None, 1)];
-        assert_eq!(assign(&placements, &[1, 2]), [1, 2, 1, 2]);
-        let apart = [patched(Some(1), 1), patched(Some(2), 0)];
-        assert_eq!(assign(&apart, &[1, 2]), [1, 2], "where the file wants it so");
-        let beside = [patched(None, 1), patched(Some(2), 0)];
+    fn ports_of_a_team_share_a_core_and_teams_are_spread() {
+        let teams = [0, 1, 0, 1].map(|team| placement(team, None, 100));
+        assert_eq!(assign(&teams, &[1, 2]), [1, 2, 1, 2]);
+        let beside = [placement(0, None, 100), placement(0, Some(2), 100)];
         assert_eq!(assign(&beside, &[1, 2]), [2, 2]);
     }
 }

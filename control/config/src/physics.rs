@@ -32,7 +32,7 @@ use crate::watchdog;
 pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
     let check = Check { built, settings: &built.settings, document, problems };
     check_cores(built, document, problems);
-    check_relays(&built.settings, &built.runtime, document, problems);
+    check_teams(&built.settings, &built.runtime, document, problems);
     check.headroom_pool();
     for (index, decl) in document.ports().iter().enumerate() {
         let port = &built.settings.ports[index];
@@ -78,11 +78,11 @@ fn check_cores(built: &Built, document: &Document, problems: &Problems<'_>) {
     }
 }
 
-/// Refuses a relay whose two ports are on different cores.
-fn check_relays(settings: &Settings, runtime: &Runtime, document: &Document, problems: &Problems<'_>) {
-    if let Some((port, from)) = cores::first_listener_apart(settings, runtime) {
-        let from = settings.ports[from].name.clone();
-        problems.error(&place_of_core(port, document), ProblemKind::RelayApart { from });
+/// Refuses different cores for ports that exchange frames.
+fn check_teams(settings: &Settings, runtime: &Runtime, document: &Document, problems: &Problems<'_>) {
+    if let Some((port, other, core)) = cores::first_team_apart(settings, runtime) {
+        let other = settings.ports[other].name.clone();
+        problems.error(&place_of_core(port, document), ProblemKind::TeamApart { other, core });
     }
 }
 

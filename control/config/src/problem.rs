@@ -354,9 +354,10 @@ pub enum ProblemKind {
     #[error("{refusal}; {remedy}, or set dpdk.lanes = 1")]
     Lanes { refusal: Box<LanesRefusal>, remedy: &'static str },
     #[error(
-        "is not the core of port {from}, whose pauses this port passes on; put both ports on the same core"
+        "is not core {core} of port {other}, with which this port exchanges frames or pauses; give both the same core, or name \
+         none and set dpdk.lanes, with which several cores serve every port"
     )]
-    RelayApart { from: String },
+    TeamApart { other: String, core: usize },
     #[error("{}", load.behind())]
     CoreBehind { load: Box<CoreLoad> },
     #[error(

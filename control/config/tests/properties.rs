@@ -376,9 +376,12 @@ fn gateway() -> impl Strategy<Value = Gateway> {
             (Just(settings), strategies::runtime::runtime(links.clone()), Just(links))
         })
         .prop_map(|(settings, mut runtime, links)| {
-            if settings.ports.iter().any(|port| port.flow_control.listens_to().is_some()) {
-                // Its ports have one core.
-                runtime.devices.iter_mut().flatten().for_each(|device| device.core = None);
+            let team = settings.forwarding.team(PortId(0), &settings.ports);
+            if let [Some(one), Some(other)] = &mut runtime.devices[..]
+                && team.contains(PortId(1))
+            {
+                // Ports that exchange frames have one core.
+                other.core = one.core;
             }
             let (name, program) = ("gw".into(), Arc::new(Program::new(settings).unwrap()));
             Gateway {

@@ -207,6 +207,7 @@ impl<L: Line> Control<L> {
             path: self.path.clone(),
             started: self.started_as.clone(),
             running: self.configured.clone(),
+            workers: self.crew.members.iter().map(|it| it.ports.iter().copied().collect()).collect(),
             seed: self.drawn_seed,
             hash_key: self.hash_key,
         };

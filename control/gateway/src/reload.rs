@@ -12,6 +12,7 @@ use std::thread::{self, JoinHandle};
 
 use config::{ConfigError, Gateway};
 use switch::{HashKey, Program};
+use units::PortSet;
 
 use crate::event::Event;
 use crate::socket::Response;
@@ -43,6 +44,8 @@ pub struct Basis {
     pub started: Gateway,
     /// The configuration as loaded.
     pub running: Gateway,
+    /// The ports of each worker.
+    pub workers: Vec<PortSet>,
     /// The seed drawn for a file without one.
     pub seed: Option<u64>,
     /// The drawn key.
@@ -137,7 +140,7 @@ pub fn shortened(lines: &[String]) -> Vec<String> {
 /// # Errors
 /// Lines that say what is wrong with the file, or name what cannot change while the gateway runs.
 fn read(load: &Load, basis: &Basis) -> Outcome {
-    let Basis { path, started, running, seed, hash_key } = basis;
+    let Basis { path, started, running, workers, seed, hash_key } = basis;
     let gateway = load(path).map_err(|error| match &error {
         ConfigError::Invalid { problems } => problems.iter().map(ToString::to_string).collect(),
         ConfigError::Unreadable { .. } => vec![error.to_string()],
@@ -145,7 +148,9 @@ fn read(load: &Load, basis: &Basis) -> Outcome {
     let gateway = with_drawn(gateway, *seed, *hash_key);
     let changes = |changes: Vec<config::Change>| changes.iter().map(ToString::to_string).collect();
     let mut refused: Vec<String> = changes(config::not_live(started, running, &gateway));
-    refused.extend(gateway.program.can_replace(&running.program).err().map(|reason| reason.to_string()));
+    let replaces = gateway.program.can_replace(&running.program);
+    let whole = || workers.iter().try_for_each(|ports| gateway.program.has_whole_teams(*ports));
+    refused.extend(replaces.and_then(|()| whole()).err().map(|reason| reason.to_string()));
     if !refused.is_empty() {
         let refused = refused.into_iter().map(|what| format!("needs a restart: {what}"));
         let remedy = config::shared_that_fits(started, &gateway).map(|shared| {

@@ -69,13 +69,7 @@ pub(super) fn text(request: &Request, end: usize, form: &Form<'_>) -> String {
 
 /// Cores and lanes.
 fn dpdk(out: &mut String, request: &Request, form: &Form<'_>) {
-    let last = match request.lanes {
-        // A port that passes on the pauses of the other one is on the same core.
-        0..=1 if request.scheme.planned().passes_on() => 2,
-        0..=1 => 3,
-        lanes => 1 + lanes,
-    };
-    let cores: Vec<_> = (2..=last).map(|core| core.to_string()).collect();
+    let cores: Vec<_> = (2..2 + request.lanes.max(1)).map(|core| core.to_string()).collect();
     if form.devices || request.lanes != 1 {
         out.push_str("\n[dpdk]\n");
     }
@@ -94,7 +88,7 @@ fn local(out: &mut String, request: &Request, end: usize, form: &Form<'_>) {
     }
     common(out, request, form.levels.map(|levels| &levels.ports[0]));
     if form.devices {
-        device(out, request, (0, end), 2);
+        device(out, request, (0, end));
     }
 }
 
@@ -109,7 +103,7 @@ fn long(out: &mut String, request: &Request, end: usize, form: &Form<'_>) {
         lscc(out, request, end, form.key);
     }
     if form.devices {
-        device(out, request, (1, end), if request.scheme.planned().passes_on() { 2 } else { 3 });
+        device(out, request, (1, end));
     }
 }
 
@@ -167,12 +161,9 @@ fn lscc(out: &mut String, request: &Request, end: usize, key: Option<&str>) {
 }
 
 /// The device of port `number`.
-fn device(out: &mut String, request: &Request, (number, end): (usize, usize), core: u8) {
+fn device(out: &mut String, request: &Request, (number, end): (usize, usize)) {
     let stated = request.pci.get(end).or(request.pci.first()).map(|pci| pci[number].clone());
     // As a TOML string, whatever it holds.
     let pci = crate::value::quoted(stated.unwrap_or_else(|| format!("0000:00:00.{number}")));
     let _ = write!(out, "\n[port.device]\npci = {pci}\n");
-    if request.lanes == 1 {
-        let _ = writeln!(out, "core = {core}");
-    }
 }

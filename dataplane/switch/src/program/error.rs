@@ -120,7 +120,7 @@ pub enum NotLive {
     #[error("port {port}: queues and their priorities cannot change while the gateway runs")]
     Queues { port: String },
     #[error(
-        "port {port}: a relay cannot join two ports while the gateway runs, because they may be on two cores"
+        "ports {port} and {other} are on different cores, and cannot begin to exchange frames or pauses while the gateway runs"
     )]
-    Relay { port: String },
+    Team { port: String, other: String },
 }

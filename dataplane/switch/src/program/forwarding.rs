@@ -5,7 +5,7 @@ use super::port::PortSettings;
 use core::net::IpAddr;
 use ipnet::IpNet;
 use std::collections::BTreeSet;
-use units::{Interval, PortId};
+use units::{Interval, PortId, PortSet};
 use wire::ethernet::MacAddress;
 
 /// The forwarding mode of a switch, the same for all its ports.
@@ -20,6 +20,23 @@ pub enum ForwardingSettings {
 }
 
 impl ForwardingSettings {
+    /// The team of `port`: all of `ports` that exchange frames or pauses with it, and itself. These are the two ports of a
+    /// patched pair, all ports of a bridge or router, and those that a relay joins to any of them. One core has a team as a
+    /// whole, or each of several lanes does.
+    pub fn team(&self, port: PortId, ports: &[PortSettings]) -> PortSet {
+        let Self::Patch(pairs) = self else { return PortSet::first(ports.len()) };
+        let relays = (0..).map(PortId).zip(ports);
+        let relays = relays.filter_map(|(port, it)| Some((port, it.flow_control.listens_to()?)));
+        let joined = pairs.iter().copied().chain(relays);
+        let (mut team, mut last) = ([port].into_iter().collect(), PortSet::EMPTY);
+        while team != last {
+            last = team;
+            let beside = joined.clone().filter(|(one, other)| last.contains(*one) || last.contains(*other));
+            team = team.union(beside.flat_map(|(one, other)| [one, other]).collect());
+        }
+        team
+    }
+
     pub(crate) fn validate(&self, ports: &[PortSettings]) -> Result<(), ProgramError> {
         match self {
             Self::Patch(pairs) => validate_patch(pairs, ports),

@@ -51,6 +51,8 @@ pub struct Program {
     /// The bounces from each port, where frames are remapped.
     bounces: Vec<Option<Bounces>>,
     keeps_flows: bool,
+    /// The team of each port.
+    teams: Vec<PortSet>,
     hash_key: HashKey,
 }
 
@@ -75,6 +77,7 @@ impl Program {
             addresses: ports().map(|port| Addresses::new(port, &settings)).collect(),
             bounces: ports().map(|port| Bounces::new(port, &settings)).collect(),
             keeps_flows: settings.ports.iter().any(|port| port.flows().is_some()),
+            teams: ports().map(|port| settings.forwarding.team(port, &settings.ports)).collect(),
             hash_key: HashKey::from(settings.seed),
             settings,
         })
@@ -158,7 +161,7 @@ impl Program {
     ///
     /// # Errors
     /// [`NotLive`] names the setting that cannot change while the switch runs: the ports, their names, the
-    /// priorities of their queues, and which of them a relay joins: these must be of one shard.
+    /// priorities of their queues.
     pub fn can_replace(&self, old: &Self) -> Result<(), NotLive> {
         let (new, old) = (&self.settings, &old.settings);
         if new.ports.len() != old.ports.len() {
@@ -176,16 +179,21 @@ impl Program {
         if let Some((running, _)) = both.find(differ) {
             return Err(NotLive::Queues { port: running.name.clone() });
         }
-        let joined = |settings: &Settings, [port, from]: [PortId; 2]| {
-            let from_of = |port: PortId| settings.ports[port.index()].flow_control.listens_to();
-            from_of(port) == Some(from) || from_of(from) == Some(port)
-        };
-        let mut ports = (0..).map(PortId).zip(&new.ports);
-        let anew = ports.find_map(|(port, settings)| {
-            let from = settings.flow_control.listens_to()?;
-            (!joined(old, [port, from])).then(|| settings.name.clone())
-        });
-        anew.map_or(Ok(()), |port| Err(NotLive::Relay { port }))
+        Ok(())
+    }
+
+    /// Checks that one core can have the ports `owned`, and no others: that each of them exchanges frames and pauses with none
+    /// but them ([`ForwardingSettings::team`]).
+    ///
+    /// # Errors
+    /// [`NotLive::Team`]: two ports that have to be on one core.
+    pub fn has_whole_teams(&self, owned: PortSet) -> Result<(), NotLive> {
+        let name = |port: PortId| self.port(port).name.clone();
+        let stranger = |port: PortId| self.teams[port.index()].iter().find(|other| !owned.contains(*other));
+        match owned.iter().find_map(|port| Some((port, stranger(port)?))) {
+            Some((port, other)) => Err(NotLive::Team { port: name(port), other: name(other) }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -193,6 +201,7 @@ impl Program {
 mod tests {
     use super::*;
     use crate::congestion::Notifiers;
+    use crate::flow_control::relay::settings::Relay;
     use units::{BitRate, Bytes, WireBytes};
     use wire::ethernet::MacAddress;
 
@@ -252,5 +261,45 @@ mod tests {
         assert_eq!(toward(routes.clone(), here), Some([PortId(0)].into_iter().collect()));
         assert_eq!(toward(routes, elsewhere), Some(PortSet::EMPTY));
         assert_eq!(toward(patch(), here), None);
+    }
+
+    #[test]
+    fn a_core_has_all_ports_that_exchange_frames_or_none_of_them() {
+        let lossless = LosslessGroup {
+            reserved: Bytes::ZERO,
+            xoff: Threshold::Static(Bytes(10_000)),
+            xon: Bytes(5_000),
+            xon_offset: Bytes::ZERO,
+            headroom: Bytes(10_000),
+        };
+        let program = |forwarding, joined: bool| {
+            let mut ports = vec![port(); 6];
+            for (number, port) in (0..).zip(&mut ports) {
+                (port.name, port.mac) = (number.to_string(), MacAddress([2, 0, 0, 0, 0, number]));
+            }
+            if joined {
+                ports[4].groups[3] = GroupSettings::Lossless(lossless);
+                ports[4].flow_control = FlowControl::Relay(Relay { from: PortId(1) });
+            }
+            let pool = Bytes(1 << 20);
+            let buffer = BufferSettings { shared: pool, headroom: pool, egress_lossy: pool, packing: None };
+            Program::new(Settings { ports, buffer, forwarding, seed: 1 }).unwrap()
+        };
+        let patch = || ForwardingSettings::Patch(vec![(PortId(0), PortId(1)), (PortId(3), PortId(2))]);
+        let whole = |program: &Program, owned: &[u16]| {
+            program.has_whole_teams(owned.iter().copied().map(PortId).collect())
+        };
+        let apart = |port: &str, other: &str| Err(NotLive::Team { port: port.into(), other: other.into() });
+        let pairs = program(patch(), false);
+        for owned in [&[][..], &[0, 1], &[2, 3], &[4], &[0, 1, 5], &[0, 1, 2, 3, 4, 5]] {
+            assert_eq!(whole(&pairs, owned), Ok(()), "{owned:?}");
+        }
+        assert_eq!(whole(&pairs, &[0, 2, 3]), apart("0", "1"));
+        let relayed = program(patch(), true);
+        assert_eq!(whole(&relayed, &[0, 1]), apart("0", "4"));
+        assert_eq!(whole(&relayed, &[0, 1, 4]), Ok(()));
+        let bridge = program(ForwardingSettings::Bridge(BridgeSettings::default()), false);
+        assert_eq!(whole(&bridge, &[0, 1, 2, 3, 4]), apart("0", "5"));
+        assert_eq!(whole(&bridge, &[0, 1, 2, 3, 4, 5]), Ok(()));
     }
 }

@@ -217,7 +217,8 @@ impl<F: Frame> Shard<F> {
     /// only if its size changes. Afterwards `successor` holds everything that is to be dropped.
     ///
     /// # Errors
-    /// [`NotLive`], with nothing changed, if a setting differs that cannot change live.
+    /// [`NotLive`], with nothing changed, if a setting differs that cannot change live, or a port would exchange frames with
+    /// one that this shard does not own.
     pub fn succeed(&mut self, now: Nanos, successor: &mut Successor) -> Result<(), NotLive> {
         let Successor { program, bridge, senders } = successor;
         program.can_replace(&self.program)?;
