@@ -255,13 +255,12 @@ impl Run {
 /// Whether frames of a lossless priority must never be dropped for it, as long as their senders obey.
 fn is_loss(reason: DropReason) -> bool {
     use DropReason::{
-        EgressPoolFull, HandoffFull, HeadroomExceeded, HeadroomPoolFull, MemoryLow, NoBuffer, QueueThreshold,
+        EgressPoolFull, HeadroomExceeded, HeadroomPoolFull, MemoryLow, NoBuffer, QueueThreshold,
         ReceiveRing, SharedPoolFull,
     };
     matches!(
         reason,
         EgressPoolFull
-            | HandoffFull
             | HeadroomExceeded
             | HeadroomPoolFull
             | MemoryLow

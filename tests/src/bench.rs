@@ -65,7 +65,7 @@ impl Transmitter<TestFrame> for Recorder<'_> {
 }
 
 /// The links of a bench during [`Shard::ingress`].
-pub(crate) struct OpenLinks<'a> {
+struct OpenLinks<'a> {
     pub sent: &'a mut [Vec<Sent>],
     pub are_open: bool,
 }

@@ -13,7 +13,6 @@ pub mod model;
 pub mod network;
 pub mod peer;
 pub mod settings;
-pub mod shards;
 pub mod simulated;
 pub mod two_gateways;
 
@@ -24,7 +23,6 @@ pub use frame::TestFrame;
 pub use lanes::Lanes;
 pub use network::Network;
 pub use peer::Peer;
-pub use shards::Shards;
 
 use units::{Bytes, Cells, PortId, Priority};
 

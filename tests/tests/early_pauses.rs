@@ -1,10 +1,9 @@
-//! Schemes that pause before the thresholds do, in whole networks and on several shards: P-PFC and CaPFC.
+//! Schemes that pause before the thresholds do, in whole networks: P-PFC and CaPFC.
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use conformance::settings::{lossless, routed};
 use conformance::simulated::{Plan, flow, host_behind, options};
-use conformance::{Flow, P3, Shards};
 use simulation::{Ending, Faults, Outcome};
 use switch::GroupReport;
 use switch::flow_control::capfc::settings::CaPfc;
@@ -123,41 +122,5 @@ fn the_thresholds_beneath_cover_what_lost_and_late_pauses_let_in() {
                 "{scheme:?}, {faults:?}"
             );
         }
-    }
-}
-
-/// How often each port pauses its upstream while four ports of a switch of `shards` fill the queue of another.
-fn pauses_on(shards: u16) -> Vec<u64> {
-    let mut settings = routed(8);
-    for port in &mut settings.ports {
-        let FlowControl::PPfc(p_pfc) = P_PFC else { unreachable!("it is P-PFC") };
-        port.flow_control = FlowControl::PPfc(PPfc { horizon: Interval::from_millis(1), ..p_pfc });
-        port.groups[3] = lossless(18_000_000, 9_000_000, 100_000);
-    }
-    let mut shards = Shards::new(settings, shards);
-    for _ in 0..100 {
-        for from in 0..4 {
-            let flow = Flow::new(PortId(from), PortId(7)).at(P3);
-            shards.inject(PortId(from), (0..12).map(|_| flow.headers(1_000)));
-        }
-        shards.run_until(shards.now + Interval::from_micros(1));
-    }
-    let pauses = shards.ports().map(|port| shards.owner(port).group(shards.now, port, P3).pauses.timed);
-    let pauses = pauses.collect();
-    shards.run_dry();
-    shards.assert_conserved();
-    assert!(shards.dropped().is_empty());
-    pauses
-}
-
-#[test]
-fn the_ports_of_several_shards_draw_as_those_of_one() {
-    let one = pauses_on(1);
-    assert!(
-        one[..4].iter().all(|pauses| *pauses > 0) && one[4..].iter().all(|pauses| *pauses == 0),
-        "{one:?}"
-    );
-    for shards in [2, 4] {
-        assert_eq!(pauses_on(shards), one, "{shards} shards");
     }
 }

@@ -1,17 +1,12 @@
-//! The PFC watchdog against someone who looks every millisecond, and over several shards.
+//! The PFC watchdog against someone who looks every millisecond.
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use conformance::bench::Recorder;
-use conformance::conservation::assert_conserved;
 use conformance::settings::two_ports;
-use conformance::{A, B, Flow, P3, TestFrame, Testbench};
+use conformance::{A, B, Flow, P3, Testbench};
 use proptest::prelude::*;
-use std::sync::Arc;
 use switch::program::{RateLimit, Settings, Watchdog, WatchdogAction};
-use switch::{
-    DropReason, Ledger, Program, Restoration, RestorationCause, Shard, ShardId, Storm, WatchdogChange,
-};
+use switch::{Restoration, RestorationCause, Storm, WatchdogChange};
 use units::{BitRate, Bytes, Interval, Nanos, PauseQuanta, PrioritySet};
 
 const MS: u64 = 1_000_000;
@@ -40,37 +35,6 @@ fn flow() -> Flow {
 
 fn stormed(bench: &Testbench) -> bool {
     bench.shard.queue(bench.now(), B, P3).stormed
-}
-
-#[test]
-fn a_shard_drops_what_others_hand_to_its_stormed_queue_and_their_ports_are_credited() {
-    let program = Arc::new(Program::new(watched(WatchdogAction::Drop)).unwrap());
-    let (ledger, owners) = (Arc::new(Ledger::new(2, 2)), vec![ShardId(0), ShardId(1)]);
-    let shard = |id| Shard::new(ShardId(id), program.clone(), ledger.clone(), owners.clone());
-    let [mut ingress, mut egress] = [shard(0), shard(1)];
-    let mut sent = Vec::new();
-    let mut carry = |now: Nanos, ingress: &mut Shard<_>, egress: &mut Shard<_>| {
-        ingress.ingress(now, A, &mut flow().udps(10, 1_000).collect(), &mut ());
-        egress.accept(now, ingress.outbox(ShardId(1)));
-        egress.egress(now, B, &mut Recorder::new(&mut sent, usize::MAX));
-    };
-    for now in (0..=DETECTION).step_by(50).map(|now| Nanos(now * MS)) {
-        let pause = TestFrame::pfc(PrioritySet::EMPTY.with(P3), PauseQuanta::MAX);
-        egress.ingress(now, B, &mut vec![pause], &mut ());
-        if now == Nanos::ZERO {
-            carry(now, &mut ingress, &mut egress);
-        }
-    }
-    let now = Nanos(DETECTION * MS);
-    assert_eq!(egress.port_deadline(B), now);
-    carry(now, &mut ingress, &mut egress);
-    carry(now, &mut ingress, &mut egress);
-    ingress.look_at_other_shards();
-    assert!(sent.is_empty());
-    let queue = egress.queue(now, B, P3);
-    assert_eq!((queue.stormed, queue.dropped[DropReason::PfcWatchdog.index()].frames), (true, 30));
-    assert_eq!((egress.watchdog_events().iter().len(), ingress.watchdog_events().iter().len()), (1, 0));
-    assert_conserved([A, B].into_iter(), now, |port| if port == A { &ingress } else { &egress });
 }
 
 /// A phase of the same traffic, in milliseconds.

@@ -38,8 +38,6 @@ const PER_CORE: u64 = 512 + 64;
 /// Frames of a worker that wait in mbufs of their own before short frames share mbufs: some 90 us of 1,082-byte
 /// frames at 100G. Shorter queues copy nothing.
 const WHOLE: usize = 1_024;
-/// Frames in flight from one worker to another: in the ring between them, and in the outbox in front of it.
-const HANDED_OVER: u64 = 1_024 + 256;
 /// Frames that a worker takes from a port in a burst.
 const BURST: u64 = 32;
 /// Mbufs that are kept free for each receive ring, a few bursts, so that it can be refilled. With fewer,
@@ -111,7 +109,7 @@ pub(crate) fn packing(
 ) -> Packing {
     let (cores, below) = (cores(runtime), pack_below(ports, runtime));
     let longest = ports.iter().map(|port| port.max_frame).max().unwrap_or_default();
-    // Frames that other workers may admit before a worker sees them: a burst, which a bridge may flood.
+    // What a bridge may flood.
     let copies = match forwarding {
         ForwardingSettings::Bridge(_) => ports.len().saturating_sub(1).max(1) as u64,
         ForwardingSettings::Patch(_) | ForwardingSettings::Route(_) => 1,
@@ -119,21 +117,17 @@ pub(crate) fn packing(
     let lanes = lanes(runtime);
     // A lane shows what it holds once a turn, behind a burst of each port.
     let unseen = match lanes {
-        1 => Cells((cores - 1) * BURST * copies * Cells::of_frame(longest).0),
+        // A worker looks before each burst. A bridge has one.
+        1 => Cells((cores - 1) * BURST * Cells::of_frame(longest).0),
         _ => Cells(beyond_pools(lanes, longest).0.div_ceil(Cells::SIZE) * copies * ports.len() as u64),
     };
     let held =
         Cells((capacity(buffer, ports) + beyond_all_pools(ports, runtime)).0.div_ceil(Cells::SIZE)) + unseen;
     let queues = ports.iter().map(|port| port.queues.len() as u64).sum::<u64>();
-    // Each core has a queue for each core, and hands frames over. A lane has all queues, and hands nothing over.
-    let (queues, handed_over) = match lanes {
-        1 => (queues + cores * cores, cores * (cores - 1) * HANDED_OVER),
-        _ => ((queues + 1) * lanes, 0),
-    };
+    // A lane has all queues.
     let frames = held.0.div_ceil(Cells::of_frame(below).0)
-        + queues * Packing::PER_QUEUE as u64
-        + cores * WHOLE as u64
-        + handed_over;
+        + queues * lanes * Packing::PER_QUEUE as u64
+        + cores * WHOLE as u64;
     Packing { whole: WHOLE, below, frames: frames as usize }
 }
 

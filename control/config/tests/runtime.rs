@@ -235,24 +235,24 @@ fn memory_is_the_sum_of_all_places_where_frames_may_be() {
     let each = Cells::of_frame(Bytes(2_432 * 3 / 4)).0;
     // A MiB, and a burst that the other worker has not seen.
     let buffer = (1_u64 << 16) + 32 * Cells::of_frame(Bytes(1_518)).0;
-    // 16 queues of ports and 4 between workers, what each of 2 workers holds, and what is on its way between them.
-    let beside = 20 * 66 + 2 * 1_024 + 2 * 1_280;
+    // 16 queues of ports, and what each of 2 workers holds.
+    let beside = 16 * 66 + 2 * 1_024;
     let waiting = buffer.div_ceil(each) + beside;
     assert_eq!(
         (sum.waiting, sum.mbufs(), sum.mbuf()),
         (waiting, waiting + 2 * 256 + 4 * 1_024 + 6_015 + 2 * 576, Bytes(2_432))
     );
     let expected = "
-           6,525 for frames in the buffer of 1.05 MB
+           3,701 for frames in the buffer of 1.05 MB
              512 kept free to refill receive rings
            2,048 in receive rings
            2,048 in transmit rings
            6,015 on the emulated link of port a
            1,152 in caches and bursts of cores: 2
-          18,300 mbufs of 2.43 kB, with their pool:
-         44.8 MB for data frames
+          15,476 mbufs of 2.43 kB, with their pool:
+         37.8 MB for data frames
          1.92 MB for 3,634 control frames
-         46.7 MB in all";
+         39.7 MB in all";
     assert_eq!(format!("\n{sum}"), expected);
 }
 
@@ -287,26 +287,6 @@ fn frames_share_memory_where_there_are_devices_and_the_less_copying_is_wanted_th
         .replace("device = { vdev = \"net_ring0\" }", "")
         .replace("device = { vdev = \"net_ring1\" }", "");
     assert_eq!(packing(&replayed), None);
-}
-
-#[test]
-fn a_bridge_needs_memory_for_the_copies_of_a_burst_that_another_worker_has_not_seen() {
-    let port = |name| {
-        format!(
-            "[[port]]\nname = \"{name}\"\nrate = \"10G\"\nmtu = 1500\ndevice = {{ vdev = \"net_ring{name}\" }}\n"
-        )
-    };
-    let ports: String = ["0", "1", "2", "3"].map(port).concat();
-    let packing = |forwarding: &str| {
-        let text = format!("[buffer]\nshared = \"1MiB\"\n[forwarding]\n{forwarding}\n{ports}");
-        valid(&text).program.settings().buffer.packing.unwrap()
-    };
-    let (patch, bridge) = (packing("pairs = [[\"0\", \"1\"], [\"2\", \"3\"]]"), packing("mode = \"bridge\""));
-    // Three workers, a burst of 32, and three copies of each frame instead of one.
-    let burst = 3 * 32 * Cells::of_frame(Bytes(1_518)).0;
-    let each = Cells::of_frame(bridge.below).0;
-    let frames = |copies: u64| ((1_u64 << 16) + copies * burst).div_ceil(each);
-    assert_eq!((bridge.frames - patch.frames) as u64, frames(3) - frames(1));
 }
 
 #[test]
@@ -433,7 +413,7 @@ fn the_sums_in_the_docs_and_in_the_file_of_the_e810_are_what_comes_out() {
     let sum = shipped("wire-memif-far.toml").memory().unwrap();
     assert!(text("docs/configuration.md").contains(&sum.to_string()), "{sum}");
     let sum = shipped("wire-e810.toml").memory().unwrap().to_string();
-    assert!(sum.contains("132 MB in all") && sum.contains("6,346 for frames"), "{sum}");
+    assert!(sum.contains("131 MB in all") && sum.contains("6,280 for frames"), "{sum}");
     let file = text("config/gateways/wire-e810.toml");
-    assert!(file.contains("132 MB") && file.contains("6,346 frames"));
+    assert!(file.contains("131 MB") && file.contains("6,280 frames"));
 }

@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_core_that_cannot_be_used_is_refused_with_those_that_can() {
-        let placement = Placement { core: Some(7), rate: BitRate::gigabits(1), peer: None };
+        let placement = Placement { core: Some(7), rate: BitRate::gigabits(1), team: 0 };
         let error = assign(&[placement], &[1], &[0, 1]).unwrap_err();
         assert_eq!(error.to_string(), "core 7 is not available: this process may run only on cores 0, 1");
     }

@@ -423,7 +423,6 @@ fn place(stage: Stage, names: &[String]) -> String {
     match stage {
         Stage::Idle => "has not started its first turn".into(),
         Stage::Ingress(port) => format!("is receiving from port {}", name(port)),
-        Stage::Exchange => "is exchanging frames with other workers".into(),
         Stage::Egress(port) => format!("is sending through port {}", name(port)),
         Stage::Command => "is executing a command".into(),
     }

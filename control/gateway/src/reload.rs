@@ -190,4 +190,31 @@ mod tests {
         assert_eq!((kept.len(), kept[LINES_MAX].as_str()), (LINES_MAX + 1, "and 3 more"));
         assert!(kept.iter().all(|line| line.chars().count() <= CHARACTERS_MAX + 3));
     }
+
+    #[test]
+    fn a_reload_joins_no_ports_of_two_workers() {
+        let gateway = |pairs: &str| {
+            let port = |name| format!("[[port]]\nname = \"{name}\"\nrate = \"10G\"\n");
+            let ports: String = ["a", "b", "c", "d"].map(port).concat();
+            let text = format!("[forwarding]\nmode = \"patch\"\npairs = {pairs}\n{ports}");
+            config::parse(&text, "gw.toml").expect("it is valid")
+        };
+        let (running, crossed) =
+            (gateway("[[\"a\", \"b\"], [\"c\", \"d\"]]"), gateway("[[\"a\", \"c\"], [\"b\", \"d\"]]"));
+        let load: Load = Arc::new(move |_: &Path| Ok(crossed.clone()));
+        let ports = |numbers: [u16; 2]| numbers.into_iter().map(units::PortId).collect::<PortSet>();
+        let on = |workers| Basis {
+            path: PathBuf::new(),
+            started: running.clone(),
+            running: running.clone(),
+            workers,
+            seed: None,
+            hash_key: HashKey::from(1),
+        };
+        let refused = read(&load, &on(vec![ports([0, 1]), ports([2, 3])])).err().expect("it is refused");
+        let why = "needs a restart: ports a and c are on different cores, and cannot begin to exchange frames or \
+                   pauses while the gateway runs";
+        assert_eq!(refused, [why]);
+        assert!(read(&load, &on(vec![PortSet::first(4)])).is_ok(), "one worker may have all of them");
+    }
 }

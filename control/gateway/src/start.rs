@@ -17,9 +17,7 @@ use switch::{Board, HashKey, Ledger, Shard, ShardId};
 use telemetry::ReloadsReport;
 use units::PortId;
 use units::human::nanos;
-use worker::{
-    Capacity, DelayLine, EmulationSettings, EventInlet, Exchange, Idle, Monitor, Worker, exchanges, mailbox,
-};
+use worker::{Capacity, DelayLine, EmulationSettings, EventInlet, Idle, Monitor, Worker, mailbox};
 
 use crate::captures::Captures;
 use crate::claims::{Choice, Claims};
@@ -322,7 +320,6 @@ struct Hire {
     /// Its number if it is a lane.
     lane: Option<usize>,
     devices: Vec<(PortId, WireDevice)>,
-    exchange: Exchange<dpdk::Mbuf>,
 }
 
 /// A worker, its events with their core, and the ledger of its shard; none if it has ended at once.
@@ -345,19 +342,14 @@ impl WorkerInputs<'_> {
             return self.start_lanes(devices, hash);
         }
         let mut devices: Vec<_> = devices.into_iter().map(|mut device| device.pop()).collect();
-        let mut owners = vec![ShardId(0); devices.len()];
-        for (shard, post) in (0..).map(ShardId).zip(self.posts) {
-            post.ports.iter().for_each(|port| owners[port.index()] = shard);
-        }
-        let ledger = Arc::new(Ledger::new(owners.len(), self.posts.len()));
-        // There are at most as many cores as ports, and at most 64 ports.
-        let exchanges = exchanges(self.posts.len() as u16);
+        let ledger = Arc::new(Ledger::new(devices.len(), self.posts.len()));
         let (mut members, mut inlets) = (Vec::new(), Vec::new());
-        for ((id, post), exchange) in (0..).map(ShardId).zip(self.posts).zip(exchanges) {
-            let (program, ledger, owners) = (self.gateway.program.clone(), ledger.clone(), owners.clone());
-            let shard = move || Shard::new(id, program, ledger, owners);
+        for (id, post) in (0..).map(ShardId).zip(self.posts) {
+            let (program, ledger) = (self.gateway.program.clone(), ledger.clone());
+            let owned = post.ports.iter().copied().collect();
+            let shard = move || Shard::new(id, program, ledger, owned);
             let devices = post.ports.iter().filter_map(|port| Some((*port, devices[port.index()].take()?)));
-            let hire = Hire { core: post.core, lane: None, devices: devices.collect(), exchange };
+            let hire = Hire { core: post.core, lane: None, devices: devices.collect() };
             let (member, inlet, _) = self.employ(hire, shard)?;
             members.push(member);
             inlets.extend(inlet);
@@ -382,12 +374,7 @@ impl WorkerInputs<'_> {
                 .iter()
                 .zip(&mut devices)
                 .filter_map(|(port, queues)| Some((*port, queues.next()?)));
-            let hire = Hire {
-                core: post.core,
-                lane: Some(lane),
-                devices: own.collect(),
-                exchange: Exchange::alone(),
-            };
+            let hire = Hire { core: post.core, lane: Some(lane), devices: own.collect() };
             let (program, board) = (program.clone(), board.clone());
             let (member, inlet, ledger) = self.employ(hire, move || Shard::lane(lane, program, board))?;
             members.push(member);
@@ -425,7 +412,7 @@ impl WorkerInputs<'_> {
         hire: Hire,
         shard: impl FnOnce() -> Shard<dpdk::Mbuf> + Send + 'static,
     ) -> Result<Employed, RunError> {
-        let Hire { core, lane, devices, exchange } = hire;
+        let Hire { core, lane, devices } = hire;
         let records = self.gateway.runtime.control.events > 0;
         let (events, inlet) = records.then(worker::event_ring).unzip();
         let (controls, mailbox) = mailbox();
@@ -454,7 +441,7 @@ impl WorkerInputs<'_> {
                 );
             }
             let mut worker = ResidentMemory::around(|| {
-                let worker = Worker::new(clock, shard(), devices, exchange, mailbox, pulse);
+                let worker = Worker::new(clock, shard(), devices, mailbox, pulse);
                 let worker = worker.while_idle(idle);
                 let worker = if lane.is_some() { worker.as_lane() } else { worker };
                 let worker = match events {

@@ -134,7 +134,6 @@ fn worker_report(all: &Observation<'_>, seen: &ObservedWorker<'_>) -> WorkerRepo
     let (stage, port) = match seen.stage {
         Stage::Idle => ("idle", None),
         Stage::Ingress(port) => ("ingress", Some(port)),
-        Stage::Exchange => ("exchange", None),
         Stage::Egress(port) => ("egress", Some(port)),
         Stage::Command => ("command", None),
     };
@@ -150,7 +149,6 @@ fn worker_report(all: &Observation<'_>, seen: &ObservedWorker<'_>) -> WorkerRepo
         lateness: DelayReport::from(&shard.lateness),
         covered_lateness_ns: gateway.covered_by(seen.ports.iter().copied()).map(|it| it.0),
         late_turns: seen.late_turns,
-        held_back: shard.held_back,
         runtime: RuntimeReport::new(&shard.profile, all.tsc_hz),
     }
 }

@@ -71,7 +71,7 @@ pub struct PerFrame {
 /// A stage of busy turns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfileStageReport {
-    /// `receive`, `ingress`, `exchange`, `egress` or `housekeeping`.
+    /// `receive`, `ingress`, `egress` or `housekeeping`.
     pub name: Name,
     /// Its share of the time of sampled turns, 0 to 1; `None` without a sample.
     pub share: Option<f64>,

@@ -103,8 +103,6 @@ pub struct WorkerReport {
     pub covered_lateness_ns: Option<u64>,
     /// Turns that took longer than `covered_lateness_ns`.
     pub late_turns: u64,
-    /// Frames that waited because another worker had fallen behind.
-    pub held_back: u64,
     /// The run-time profile; empty if the gateway keeps none.
     #[serde(default)]
     pub runtime: RuntimeReport,
@@ -113,7 +111,7 @@ pub struct WorkerReport {
 /// The stage of a worker's turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageReport {
-    /// `idle`, `ingress`, `exchange`, `egress` or `command`.
+    /// `idle`, `ingress`, `egress` or `command`.
     pub name: Name,
     /// The port of `ingress` and `egress`; otherwise `None`.
     pub port: Option<String>,

@@ -33,7 +33,7 @@ fn two_turns_later() -> Profile {
     profile.busy += Interval(1_000);
     (profile.bursts, profile.frames) = (PROFILE.bursts + 1, PROFILE.frames + 2);
     profile.sampled_turns += 1;
-    for (total, ns) in profile.sampled.iter_mut().zip([100, 500, 0, 300, 100]) {
+    for (total, ns) in profile.sampled.iter_mut().zip([100, 500, 300, 100]) {
         *total += Interval(ns);
     }
     profile
@@ -64,7 +64,7 @@ fn an_interval_counts_what_came_between_two_snapshots_and_nothing_else() {
     assert_eq!(interval.per_frame.cycles_per_frame, Some(1_250.0));
     assert_eq!((interval.ns_per_idle_turn, interval.cycles_per_idle_turn), (Some(200.0), Some(500.0)));
     let stages: Vec<_> = interval.stages.iter().map(|stage| stage.per_frame.ns_per_frame.unwrap()).collect();
-    assert_eq!(stages, [50.0, 250.0, 0.0, 150.0, 50.0]);
+    assert_eq!(stages, [50.0, 250.0, 150.0, 50.0]);
     assert_eq!(runtime.since_start, RuntimeReport::new(&two_turns_later(), TSC_HZ).since_start);
 }
 
@@ -109,7 +109,7 @@ fn the_metrics_of_a_worker_add_up_to_the_time_since_its_first_turn() {
 fn profiles() -> impl Strategy<Value = Profile> {
     let turns = (0..1_000_000_u64, 0..1_000_000_u64, 0..1_000_u64);
     let times = (0..1_000_000_000_u64, 0..1_000_000_000_u64, 0..1_000_000_000_u64);
-    let sampled = prop::array::uniform5(0..1_000_000_u64);
+    let sampled = prop::array::uniform4(0..1_000_000_u64);
     (turns, times, 0..1_000_000_u64, sampled).prop_map(
         |((busy, idle, sampled_turns), times, frames, sampled)| Profile {
             turns: busy + idle,

@@ -5,15 +5,15 @@
 //!
 //! | total | writer | readers |
 //! |---|---|---|
-//! | `admitted[ingress][egress][priority]` | owner of the ingress port | all |
-//! | `departed[egress][ingress][priority]` | owner of the egress port | all |
-//! | `discarded[egress][ingress][priority]` | owner of the egress port | all |
-//! | `released[shard][ingress][priority]` | that shard | owner of the ingress port |
+//! | `admitted[ingress][egress][priority]` | owner of the ports | all |
+//! | `departed[egress][ingress][priority]` | owner of the ports | all |
+//! | `discarded[egress][ingress][priority]` | owner of the ports | all |
+//! | `released[ingress][priority]` | owner of the ports | the same |
 //! | `pool_use[shard]` | that shard | all |
 //!
-//! Occupancy is a difference of totals, and every other figure is a sum over the matrix. Each shard keeps one such
-//! sum, `released`, over its egress ports, so that the owner of an ingress port reads one line per shard instead of
-//! one per egress port. A reader may see a total late. It then misses departures, so it can only overestimate
+//! Ports that exchange frames have one owner. Occupancy is a difference of totals, and every other figure is a sum over
+//! the matrix. One such sum, `released`, over the egress ports, is kept, so that a group is settled by one line. A reader
+//! on another core may see a total late. It then misses departures, so it can only overestimate
 //! occupancy. `pool_use` is the exception: see [`crate::admission`].
 //!
 //! A frame that is dropped at egress after admission counts as departed too (and as `discarded`), so the ledger
@@ -275,7 +275,7 @@ impl Ledger {
             admitted: table(ports * ports),
             departed: table(ports * ports),
             discarded: table(ports * ports),
-            released: table(shards * ports),
+            released: table(ports),
             pool_use: table(shards),
         }
     }
@@ -295,49 +295,30 @@ impl Ledger {
         row.index() * self.ports + column.index()
     }
 
-    /// Charges frames that came in through `ingress` and wait for `egress`. Only the owner of `ingress` may call
-    /// it.
+    /// Charges frames that came in through `ingress` and wait for `egress`. Only the owner of both
+    /// ports may call it.
     #[inline(always)]
     pub(crate) fn admit(&self, ingress: PortId, egress: PortId, priority: Priority, load: Load) {
         self.admitted[self.place(ingress, egress)].add(priority, load);
     }
 
-    /// Credits frames that have left through `egress`. Only `shard`, the owner of `egress`, may call it.
+    /// Credits frames that have left through `egress`. Only the owner of both ports may call it.
     #[inline(always)]
-    pub(crate) fn depart(
-        &self,
-        shard: ShardId,
-        ingress: PortId,
-        egress: PortId,
-        priority: Priority,
-        load: Load,
-    ) {
+    pub(crate) fn depart(&self, ingress: PortId, egress: PortId, priority: Priority, load: Load) {
         self.departed[self.place(egress, ingress)].add(priority, load);
-        self.released[shard.index() * self.ports + ingress.index()].total(priority).add(load.cells.0);
+        self.released[ingress.index()].total(priority).add(load.cells.0);
     }
 
     /// Credits frames that were dropped at `egress` after their admission.
-    pub(crate) fn discard(
-        &self,
-        shard: ShardId,
-        ingress: PortId,
-        egress: PortId,
-        priority: Priority,
-        load: Load,
-    ) {
+    pub(crate) fn discard(&self, ingress: PortId, egress: PortId, priority: Priority, load: Load) {
         self.discarded[self.place(egress, ingress)].add(priority, load);
-        self.depart(shard, ingress, egress, priority, load);
+        self.depart(ingress, egress, priority, load);
     }
 
     /// Cells of all frames from `ingress` at `priority` that have gone since the start.
     #[inline]
     pub(crate) fn released(&self, ingress: PortId, priority: Priority) -> Cells {
-        let (mut place, mut sum) = (ingress.index(), 0);
-        while let Some(row) = self.released.get(place) {
-            sum += row.total(priority).get();
-            place += self.ports;
-        }
-        Cells(sum)
+        Cells(self.released[ingress.index()].total(priority).get())
     }
 
     /// Publishes the use of the pools by `shard`. Only that shard may call it.
@@ -438,8 +419,8 @@ mod tests {
         let frames = |frames| Volume { frames, bytes: Bytes(100 * frames) };
         let load = |count| Load { cells: Cells(8 * count), volume: frames(count) };
         ledger.admit(one, other, priority, load(5));
-        ledger.depart(ShardId(0), one, other, priority, load(2));
-        ledger.discard(ShardId(0), one, other, priority, load(1));
+        ledger.depart(one, other, priority, load(2));
+        ledger.discard(one, other, priority, load(1));
         assert_eq!(ledger.departed(one, other, priority), frames(3));
         assert_eq!(ledger.sent_from(one, priority), frames(2));
         assert_eq!(ledger.ingress_load(one, priority), load(2));
@@ -453,8 +434,6 @@ mod tests {
             cells: Cells(8 * count),
             volume: Volume { frames: count, bytes: Bytes(100 * count) },
         };
-        // Port 2 is the second shard's.
-        let shard = |egress: u16| ShardId(egress / 2);
         let all = || (0..3).flat_map(|ingress| (0..3).map(move |egress| (ingress, egress)));
         let admitted = |ingress: u16, egress: u16, priority: Priority| {
             1_000 + 100 * u64::from(ingress) + 10 * u64::from(egress) + priority.index() as u64
@@ -464,8 +443,8 @@ mod tests {
             for priority in Priority::all() {
                 let (from, to) = (PortId(ingress), PortId(egress));
                 ledger.admit(from, to, priority, load(admitted(ingress, egress, priority)));
-                ledger.depart(shard(egress), from, to, priority, load(gone(ingress, egress)));
-                ledger.discard(shard(egress), from, to, priority, load(1));
+                ledger.depart(from, to, priority, load(gone(ingress, egress)));
+                ledger.discard(from, to, priority, load(1));
             }
         }
         for (ingress, egress) in all() {
@@ -484,15 +463,6 @@ mod tests {
                 assert_eq!(ledger.egress_queue(to, priority), waits.volume);
                 let came: Load = (0..3).map(|egress| inside(ingress, egress)).sum();
                 assert_eq!(ledger.ingress_queue(from, priority), came.volume);
-                let rows = |shard: usize| ledger.released[3 * shard + from.index()].total(priority).get();
-                let by = |egress: core::ops::Range<u16>| -> Load {
-                    egress.map(|egress| load(gone(ingress, egress) + 1)).sum()
-                };
-                assert_eq!(
-                    [rows(0), rows(1)],
-                    [by(0..2), by(2..3)].map(|load| load.cells.0),
-                    "one writer each"
-                );
                 let released: Load = (0..3).map(|egress| load(gone(ingress, egress) + 1)).sum();
                 assert_eq!(ledger.released(from, priority), released.cells);
             }

@@ -61,7 +61,7 @@ pub use ledger::{Ledger, Load, ShardId, Volume};
 pub use program::{BridgeSettings, ForwardingSettings, Neighbour, Program, Route, RouteSettings, Settings};
 pub use reason::{Consumed, DropReason, PerReason};
 pub use shard::{
-    GroupReport, Handoff, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport, Shard, Successor,
+    GroupReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport, Shard, Successor,
 };
 pub use source::Source;
 pub use watermark::Watermark;

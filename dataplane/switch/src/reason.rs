@@ -94,8 +94,6 @@ reasons! {
         MemoryLow = "memory_low", "`dpdk.pack_below`; the [sum](configuration.md#memory) that `longspan check` prints.";
         /// Lossy, while a quarter of the [receive ring](running.md#a-core-that-is-too-slow) of a port with lossless priorities was unread.
         ReceiveRing = "receive_ring", "More cores; longer frames; less best effort at this port.";
-        /// Lossy, and 4,096 frames wait for the core of its egress port.
-        HandoffFull = "handoff_full", "A stalled worker: `longspan show ports`; the cores that it shares.";
         /// A control frame that came to another [lane](running.md#lanes) than the first, where 64 wait for that one; or one of more than 1,514 bytes.
         LeadBusy = "lead_busy", "A neighbour that floods.";
         /// A peer paused its queue for so long that the [watchdog](watchdog.md) drops.

@@ -1,8 +1,7 @@
 //! One core of a gateway: the run-to-completion turn around a [`switch::Shard`].
 //!
 //! A [`Worker`] owns a shard and the devices of its ports. In each turn it reads the clock once, gives
-//! received frames to the shard, takes over frames that other cores admitted for its ports, sends frames that
-//! are due, and checks its mailbox once. A turn itself does not allocate, log, lock or make a system call. A
+//! received frames to the shard, sends frames that are due, and checks its mailbox once. A turn itself does not allocate, log, lock or make a system call. A
 //! command may allocate, but never creates or frees a table. Workers do not know their kind of device: DPDK
 //! ports, or memory in tests and benches.
 
@@ -11,7 +10,6 @@ mod clock;
 mod device;
 mod emulation;
 mod events;
-mod exchange;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod mailbox;
@@ -27,7 +25,6 @@ pub use clock::{Clock, MonotonicClock};
 pub use device::{Device, DeviceCounters, ReceiveRing};
 pub use emulation::{Capacity, DelayLine, EmulationCounters, EmulationSettings};
 pub use events::{EventInlet, EventOutlet, event_ring};
-pub use exchange::{Exchange, exchanges};
 pub use mailbox::{Command, Controls, Full, Inspection, Mailbox, Reply, mailbox};
 pub use monitor::{Monitor, Stage};
 pub use pinning::{allowed_cores, pin};

@@ -6,25 +6,25 @@
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
 use crate::events::event_ring_of;
-use crate::exchange::{TAKEN_AT_ONCE, exchanges_of};
 use crate::mailbox::mailbox_of;
 use crate::ring::ring;
 use crate::{
-    CaptureFilter, Clock, Command, Device, DeviceCounters, Exchange, FrameClass, Full, Monitor, ReceiveRing,
-    Reply, Worker, tap,
+    CaptureFilter, Clock, Command, Device, DeviceCounters, FrameClass, Full, Monitor, ReceiveRing, Reply,
+    Worker, tap,
 };
-use core::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 use std::sync::Arc;
 use switch::program::{BufferSettings, GroupSettings, LosslessGroup, PortSettings, Settings, Threshold};
 use switch::{
     Event, ForwardingSettings, Frame, Happening, Ledger, Program, Shard, ShardId, Successor, Transmitter,
 };
-use units::{BitRate, Bytes, Cells, Interval, Nanos, PortId, Priority};
+use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority};
 use wire::ethernet::MacAddress;
 
 const A: PortId = PortId(0);
 const B: PortId = PortId(1);
+const C: PortId = PortId(2);
+const D: PortId = PortId(3);
 /// The only priority, which is lossless.
 const P0: Priority = Priority::from_low_bits(0);
 const LENGTH: u64 = 100;
@@ -131,7 +131,7 @@ fn a_buffer_of_a_capture_is_read_and_filled_in_turns_and_every_frame_is_read_or_
             for number in 0..3 {
                 let mut headers = [0; 60];
                 headers[59] = number;
-                tap.see_received(Nanos(number.into()), &[TestFrame { headers, number: number.into() }]);
+                tap.see_received(Nanos(number.into()), &[TestFrame { headers }]);
                 thread::yield_now();
             }
             tap
@@ -153,7 +153,6 @@ fn a_buffer_of_a_capture_is_read_and_filled_in_turns_and_every_frame_is_read_or_
 
 struct TestFrame {
     headers: [u8; 60],
-    number: u64,
 }
 
 impl Frame for TestFrame {
@@ -174,10 +173,6 @@ impl Frame for TestFrame {
     }
 }
 
-fn frame(number: u64) -> TestFrame {
-    TestFrame { headers: [0; 60], number }
-}
-
 fn settings() -> Settings {
     let mut groups = [GroupSettings::Lossy; Priority::COUNT];
     groups[P0.index()] = GroupSettings::Lossless(LosslessGroup {
@@ -193,127 +188,89 @@ fn settings() -> Settings {
         PortSettings { tx_window, groups, ..PortSettings::lossy(name, mac, BitRate::gigabits(100)) }
     };
     Settings {
-        ports: [0, 1].map(port).into(),
+        ports: [0, 1, 2, 3].map(port).into(),
         buffer: BufferSettings {
             shared: Bytes(100_000),
             headroom: Bytes(10_000),
             egress_lossy: Bytes(100_000),
             packing: None,
         },
-        forwarding: ForwardingSettings::Patch(vec![(A, B)]),
+        forwarding: ForwardingSettings::Patch(vec![(A, B), (C, D)]),
         seed: 1,
     }
 }
 
-/// The frames that left, and their count before the ledger was updated.
-struct Link {
-    numbers: Vec<u64>,
-    left: Arc<AtomicU64>,
+/// Two shards with a pair of ports each.
+fn two_shards() -> (Arc<Ledger>, [Shard<TestFrame>; 2]) {
+    let program = Arc::new(Program::new(settings()).unwrap());
+    let ledger = Arc::new(Ledger::new(4, 2));
+    let shard = |id: u16| {
+        let owned = [2 * id, 2 * id + 1].into_iter().map(PortId).collect();
+        Shard::new(ShardId(id), program.clone(), ledger.clone(), owned)
+    };
+    let shards = [0, 1].map(shard);
+    (ledger, shards)
 }
 
-impl Transmitter<TestFrame> for Link {
+/// Sends everything, to no one.
+struct Sink;
+
+impl Transmitter<TestFrame> for Sink {
     fn room(&self) -> usize {
         usize::MAX
     }
 
-    fn frame(&mut self, _: Nanos, frame: TestFrame) {
-        self.numbers.push(frame.number);
-        self.left.fetch_add(1, Ordering::Relaxed);
-    }
+    fn frame(&mut self, _: Nanos, _: TestFrame) {}
 
     fn control(&mut self, _: Nanos, _: &[u8]) {}
 }
 
-/// The core of port A: admits `frames` frames one by one, then inspects its group.
-fn admit(shard: &mut Shard<TestFrame>, exchange: &mut Exchange<TestFrame>, frames: u64, left: &AtomicU64) {
-    for number in 0..frames {
-        shard.ingress(Nanos(1), A, &mut vec![frame(number)], &mut ());
-        for peer in exchange.peers() {
-            peer.give(shard.outbox(peer.shard()));
-        }
+/// Takes `frames` frames in through the first of a pair of ports, one by one, and sends them through the other.
+fn pass(shard: &mut Shard<TestFrame>, first: PortId, frames: u64) {
+    for _ in 0..frames {
+        shard.ingress(Nanos(1), first, &mut vec![TestFrame { headers: [0; 60] }], &mut ());
+        shard.look_at_other_shards();
     }
-    shard.look_at_other_shards();
-    let seen = shard.group(Nanos(1), A, P0).occupancy;
-    let gone = left.load(Ordering::Relaxed);
-    let cost = Cells::of_frame(Bytes(LENGTH)).bytes().0;
-    assert!(seen.0 <= frames * cost, "less than nothing has left");
-    assert!(seen.0 >= (frames - gone) * cost, "what is inside is never overlooked");
+    shard.egress(Nanos(1), PortId(first.0 + 1), &mut Sink);
 }
 
-/// The core of port B: sends `frames` frames and returns them.
-fn release(
-    mut shard: Shard<TestFrame>,
-    mut exchange: Exchange<TestFrame>,
-    frames: u64,
-    left: Arc<AtomicU64>,
-) -> Vec<u64> {
-    let mut link = Link { numbers: Vec::new(), left };
-    let mut arrivals = Vec::new();
-    while link.numbers.len() as u64 != frames {
-        for peer in exchange.peers() {
-            peer.take(TAKEN_AT_ONCE, &mut arrivals);
-        }
-        if arrivals.is_empty() {
-            thread::yield_now();
-            continue;
-        }
-        shard.accept(Nanos(1), &mut arrivals);
-        shard.egress(Nanos(1), B, &mut link);
-    }
-    link.numbers
-}
-
-fn two_shards() -> (Arc<Ledger>, [Shard<TestFrame>; 2]) {
-    let program = Arc::new(Program::new(settings()).unwrap());
-    let ledger = Arc::new(Ledger::new(2, 2));
-    let owners = vec![ShardId(0), ShardId(1)];
-    let shards = [0, 1].map(|id| Shard::new(ShardId(id), program.clone(), ledger.clone(), owners.clone()));
-    (ledger, shards)
-}
-
-/// Moves `frames` frames from one shard to another, while a third core takes a `look`.
-fn exchange_frames(frames: u64, look: impl FnOnce(&Arc<Ledger>)) {
-    let (ledger, [mut one, other]) = two_shards();
-    let [mut to_other, to_one] = exchanges_of(2, 2).try_into().ok().unwrap();
-    let left = Arc::new(AtomicU64::new(0));
-    let gone = left.clone();
-    let admitting = spawn(move || {
-        admit(&mut one, &mut to_other, frames, &gone);
+fn two_shards_pass(frames: u64) {
+    let (ledger, [mut one, mut other]) = two_shards();
+    let thread = spawn(move || {
+        pass(&mut one, A, frames);
         one
     });
-    let releasing = spawn(move || release(other, to_one, frames, left));
-    look(&ledger);
-    let mut one = admitting.join().unwrap();
-    let numbers = releasing.join().unwrap();
-    assert!(numbers.into_iter().eq(0..frames), "complete and in order");
-    let all = ledger.admitted(A, B, P0);
-    assert_eq!((all.frames, all.bytes), (frames, Bytes(frames * LENGTH)));
-    assert_eq!(ledger.departed(A, B, P0), all);
-    one.look_at_other_shards();
-    assert_eq!(one.group(Nanos(1), A, P0).occupancy, Bytes::ZERO);
+    pass(&mut other, C, frames);
+    let one = thread.join().unwrap();
+    for (shard, first, second) in [(one, A, B), (other, C, D)] {
+        let all = ledger.admitted(first, second, P0);
+        assert_eq!((all.frames, all.bytes), (frames, Bytes(frames * LENGTH)));
+        assert_eq!(ledger.departed(first, second, P0), all);
+        assert_eq!(shard.group(Nanos(1), first, P0).occupancy, Bytes::ZERO);
+        assert_eq!(shard.pools().shared.held, Bytes::ZERO);
+    }
 }
 
 #[test]
-fn frames_cross_between_shards_complete_and_in_order_and_are_never_overlooked() {
-    check(3, || exchange_frames(1, |_| {}));
-    check(1, || exchange_frames(2, |_| {}));
+fn shards_lose_no_frame_and_no_part_of_the_pools_whatever_they_see_of_each_other() {
+    check(2, || two_shards_pass(1));
+    check(1, || two_shards_pass(2));
 }
 
 #[test]
 fn no_core_sees_more_departed_than_admitted() {
     check(2, || {
-        exchange_frames(1, |ledger| {
-            let ledger = ledger.clone();
-            // A separate thread without synchronization: a thread that yields or joins would see too much.
-            let looking = spawn(move || {
-                // Departures first, like `Ledger::occupancy`.
-                let departed = ledger.departed(A, B, P0);
-                let admitted = ledger.admitted(A, B, P0);
-                assert!(departed.frames <= admitted.frames, "{departed:?} of {admitted:?}");
-                assert!(departed.bytes <= admitted.bytes, "{departed:?} of {admitted:?}");
-            });
-            looking.join().unwrap();
+        let (ledger, [mut shard, _]) = two_shards();
+        // A thread without synchronization: one that yields or joins would see too much.
+        let looking = spawn(move || {
+            // Departures first, like `Ledger::occupancy`.
+            let departed = ledger.departed(A, B, P0);
+            let admitted = ledger.admitted(A, B, P0);
+            assert!(departed.frames <= admitted.frames, "{departed:?} of {admitted:?}");
+            assert!(departed.bytes <= admitted.bytes, "{departed:?} of {admitted:?}");
         });
+        pass(&mut shard, A, 1);
+        looking.join().unwrap();
     });
 }
 
@@ -364,7 +321,7 @@ fn a_worker_sees_each_program_once_in_order_and_lets_go_of_the_old_one_on_the_co
         let (mut controls, mailbox) = mailbox_of(1);
         let devices = [(A, Silence), (B, Silence)];
         let monitor = Arc::new(Monitor::default());
-        let mut worker = Worker::new(NoTime, shard, devices, Exchange::alone(), mailbox, monitor);
+        let mut worker = Worker::new(NoTime, shard, devices, mailbox, monitor);
         let thread = spawn(move || {
             while worker.turn().is_continue() {
                 thread::yield_now();

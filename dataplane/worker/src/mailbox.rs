@@ -62,25 +62,13 @@ pub struct Inspection {
     pub profile: Profile,
     /// Data frames that arrived at the port during a drain and were dropped.
     pub drained: Volume,
-    /// Frames held back because the worker of their egress port was behind.
-    pub held_back: u64,
 }
 
 impl Inspection {
     /// Adds the figures of another lane of the port to these of the lead. What they say of the workers stays the lead's.
     pub fn add_lane(&mut self, lane: &Self) {
         // All fields are named, so that a new one isn't forgotten.
-        let Self {
-            port,
-            device,
-            emulation,
-            pools: _,
-            lateness: _,
-            turns: _,
-            profile: _,
-            drained,
-            held_back: _,
-        } = lane;
+        let Self { port, device, emulation, pools: _, lateness: _, turns: _, profile: _, drained } = lane;
         self.port.add_lane(port);
         self.device.add(device);
         self.emulation.add_lane(emulation);

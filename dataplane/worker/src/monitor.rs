@@ -11,8 +11,6 @@ pub enum Stage {
     Idle,
     /// Receiving from a port, and admitting the frames.
     Ingress(PortId),
-    /// Taking over frames of other shards, and giving them theirs.
-    Exchange,
     /// Sending through a port.
     Egress(PortId),
     /// Following a command.
@@ -24,9 +22,8 @@ impl Stage {
         match self {
             Self::Idle => 0,
             Self::Ingress(port) => 1 | (port.0 as u64) << 8,
-            Self::Exchange => 2,
-            Self::Egress(port) => 3 | (port.0 as u64) << 8,
-            Self::Command => 4,
+            Self::Egress(port) => 2 | (port.0 as u64) << 8,
+            Self::Command => 3,
         }
     }
 
@@ -34,9 +31,8 @@ impl Stage {
         let port = PortId((packed >> 8) as u16);
         match packed & 0xff {
             1 => Self::Ingress(port),
-            2 => Self::Exchange,
-            3 => Self::Egress(port),
-            4 => Self::Command,
+            2 => Self::Egress(port),
+            3 => Self::Command,
             _ => Self::Idle,
         }
     }
@@ -153,8 +149,7 @@ mod tests {
         monitor.note_late(Interval(11), 1);
         assert_eq!((monitor.longest_turn(), monitor.late_turns()), (Interval(11), 1));
         let port = PortId(u16::MAX);
-        for stage in [Stage::Ingress(port), Stage::Exchange, Stage::Egress(port), Stage::Command, Stage::Idle]
-        {
+        for stage in [Stage::Ingress(port), Stage::Egress(port), Stage::Command, Stage::Idle] {
             monitor.enter(stage);
             assert_eq!(monitor.stage(), stage);
         }

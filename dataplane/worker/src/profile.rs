@@ -19,8 +19,6 @@ units::named! {
         Receive = "receive",
         /// Admitting received frames and queueing them. A frame that finds its port idle is sent within this stage.
         Ingress = "ingress",
-        /// Taking over frames of other workers, and giving them theirs.
-        Exchange = "exchange",
         /// Scheduling frames and sending them.
         Egress = "egress",
         /// All else: watching memory, following commands, and recording how long the turn took.
@@ -46,7 +44,7 @@ pub struct Profile {
     pub busy: Interval,
     /// Sleep between turns ([`crate::Idle::Sleep`]). The rest of `elapsed` is the duration of idle turns.
     pub asleep: Interval,
-    /// Bursts of at least one frame that a device or another worker delivered, those of the current turn included.
+    /// Bursts of at least one frame that a device delivered, those of the current turn included.
     pub bursts: u64,
     /// The frames of these bursts.
     pub frames: u64,
@@ -139,7 +137,7 @@ impl Profiler {
         }
     }
 
-    /// A device or another worker has delivered this many frames, at least one.
+    /// A device has delivered this many frames, at least one.
     #[inline]
     pub fn count_burst(&mut self, frames: usize) {
         self.counted.bursts += 1;

@@ -1,6 +1,5 @@
 //! The worker and its turn.
 
-use crate::exchange::{Exchange, TAKEN_AT_ONCE, taken_at_once};
 use crate::mailbox::{Command, Inspection, Mailbox, Reply};
 use crate::monitor::{Monitor, Stage};
 use crate::port::{Port, Ports};
@@ -10,7 +9,7 @@ use core::ops::ControlFlow;
 use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
-use switch::{DelayHistogram, Frame, Handoff, Shard, Successor};
+use switch::{DelayHistogram, Frame, Shard, Successor};
 use units::{Interval, Nanos, PortId, PortSet, WireBytes};
 
 /// The behaviour of a worker without traffic.
@@ -32,7 +31,7 @@ const NAP: Interval = Interval::from_micros(50);
 /// It does not sleep with a deadline this near, because the system may wake it late.
 const SOON: Interval = Interval::from_micros(200);
 
-/// One core of a gateway: a shard, the devices of its ports, and the ends of all rings.
+/// One core of a gateway: a shard, the devices of its ports, and its end of the mailbox.
 pub struct Worker<D: Device, C> {
     clock: C,
     now: Nanos,
@@ -40,15 +39,10 @@ pub struct Worker<D: Device, C> {
     began: Nanos,
     shard: Shard<D::Frame>,
     ports: Ports<D>,
-    exchange: Exchange<D::Frame>,
     mailbox: Mailbox,
     monitor: Arc<Monitor>,
     /// Received frames; empty between ports.
     burst: Vec<D::Frame>,
-    /// The maximum number of handoffs taken from each other worker per turn.
-    taken_at_once: usize,
-    /// Handoffs of another worker; empty between workers.
-    arrivals: Vec<Handoff<D::Frame>>,
     draining: bool,
     /// The ports whose receive rings are deep.
     deep_rings: PortSet,
@@ -71,13 +65,11 @@ pub struct Worker<D: Device, C> {
 }
 
 impl<D: Device, C: Clock> Worker<D, C> {
-    /// A worker that drives `shard`, which owns the ports of `devices`. `exchange` is that of the shard
-    /// ([`crate::exchanges`]), or [`Exchange::alone`] for a single shard. All links start up.
+    /// A worker that drives `shard`, which owns the ports of `devices`. All links start up.
     pub fn new(
         clock: C,
         shard: Shard<D::Frame>,
         devices: impl IntoIterator<Item = (PortId, D)>,
-        exchange: Exchange<D::Frame>,
         mailbox: Mailbox,
         monitor: Arc<Monitor>,
     ) -> Self {
@@ -86,13 +78,10 @@ impl<D: Device, C: Clock> Worker<D, C> {
             clock,
             now: Nanos::ZERO,
             began: Nanos::ZERO,
-            taken_at_once: taken_at_once(shard.most_ports_of_another(), shard.program().copies_frames()),
             ports,
-            exchange,
             mailbox,
             monitor,
             burst: Vec::with_capacity(BURST),
-            arrivals: Vec::with_capacity(TAKEN_AT_ONCE),
             draining: false,
             deep_rings: PortSet::EMPTY,
             turns: 0,
@@ -191,10 +180,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         }
         // The time since the last burst went into polls that found nothing.
         self.profiler.end_stage(ProfileStage::Receive, &mut self.clock);
-        if !self.exchange.is_alone() {
-            busy |= self.take_over();
-            self.profiler.end_stage(ProfileStage::Exchange, &mut self.clock);
-        }
+        self.shard.look_at_other_shards();
         for index in 0..self.ports.len() {
             busy |= self.transmit(index, last);
         }
@@ -307,37 +293,8 @@ impl<D: Device, C: Clock> Worker<D, C> {
             self.shard.allow_late(port, self.now.since(last));
         }
         self.shard.ingress(self.now, port, &mut self.burst, &mut self.ports);
-        self.hand_over();
         self.profiler.end_stage(ProfileStage::Ingress, &mut self.clock);
         true
-    }
-
-    /// Gives frames to the workers of their egress ports.
-    #[inline]
-    fn hand_over(&mut self) {
-        for peer in self.exchange.peers() {
-            peer.give(self.shard.outbox(peer.shard()));
-        }
-    }
-
-    /// Takes over frames from other workers, and settles those that they sent. Returns whether there was a
-    /// frame.
-    fn take_over(&mut self) -> bool {
-        self.monitor.enter(Stage::Exchange);
-        self.shard.look_at_other_shards();
-        let mut busy = false;
-        for peer in self.exchange.peers() {
-            peer.take(self.taken_at_once, &mut self.arrivals);
-            busy |= !self.arrivals.is_empty();
-            if !self.arrivals.is_empty() {
-                self.profiler.count_burst(self.arrivals.len());
-                self.now = self.clock.now().max(self.now);
-                self.shard.accept(self.now, &mut self.arrivals);
-            }
-        }
-        // Retry frames that found a ring full.
-        self.hand_over();
-        busy
     }
 
     /// Sends the frames that are due at a port. Returns whether there were any.
@@ -367,7 +324,6 @@ impl<D: Device, C: Clock> Worker<D, C> {
                 break;
             }
         }
-        self.hand_over();
         used
     }
 
@@ -416,8 +372,6 @@ impl<D: Device, C: Clock> Worker<D, C> {
                     let rate = self.shard.program().port(port.id).rate;
                     port.line.iter_mut().for_each(|line| line.set_rate(rate));
                 }
-                let copied = self.shard.program().copies_frames();
-                self.taken_at_once = taken_at_once(self.shard.most_ports_of_another(), copied);
                 Ok(successor)
             }
             Err(why) => Err((successor, why)),
@@ -434,6 +388,5 @@ impl<D: Device, C: Clock> Worker<D, C> {
         into.turns.clone_from(&self.turn_times);
         into.profile = self.profiler.profile(self.turns, self.busy);
         into.drained = port.drained;
-        into.held_back = self.shard.held_back();
     }
 }

@@ -13,7 +13,7 @@ use switch::receive_ring::{RingRoom, mark};
 use switch::{DropReason, PauseCause, Program, Settings, Shard};
 use units::{BitRate, Bytes, Cells, Interval, Nanos, PauseQuanta, PortId, Priority, WireBytes};
 use wire::mac_control::Message;
-use worker::{BURST, Device, DeviceCounters, Exchange, Monitor, ReceiveRing, Worker, mailbox};
+use worker::{BURST, Device, DeviceCounters, Monitor, ReceiveRing, Worker, mailbox};
 
 const A: PortId = common::A;
 const B: PortId = common::B;
@@ -212,14 +212,7 @@ impl Bench {
             sent: Arc::clone(&sent),
         };
         let devices = [(A, device(&near)), (B, device(&far))];
-        let worker = Worker::new(
-            clock.clone(),
-            shard,
-            devices,
-            Exchange::alone(),
-            mailbox().1,
-            Arc::new(Monitor::default()),
-        );
+        let worker = Worker::new(clock.clone(), shard, devices, mailbox().1, Arc::new(Monitor::default()));
         Self { worker, clock, wire: near, far, sent }
     }
 

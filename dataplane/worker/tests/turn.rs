@@ -337,11 +337,11 @@ fn one_command_is_followed_in_each_turn_and_none_without_room_for_its_reply() {
 #[test]
 fn an_inspection_of_another_workers_port_stays_empty() {
     let clock = TestClock::at(START);
-    let (mut benches, cables) = workers(settings(2), 2, || clock.clone());
+    let (mut benches, cables) = workers(settings(4), 2, || clock.clone());
     cables[0].inject(frames(P3, 10));
     turns(&mut benches[0], &clock, 1);
     assert_eq!(benches[0].inspect(A).device.received, 10);
-    assert_eq!(benches[0].inspect(B).port.at, Nanos::ZERO, "as it was sent");
+    assert_eq!(benches[0].inspect(PortId(2)).port.at, Nanos::ZERO, "as it was sent");
 }
 
 #[test]

@@ -16,11 +16,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
-use switch::{Shard, ShardId};
+use switch::Shard;
 use telemetry::{HardwareReport, Period, WireDevice};
-use worker::{
-    Device, DeviceCounters, EventInlet, Exchange, Monitor, MonotonicClock, ReceiveRing, Worker, mailbox,
-};
+use worker::{Device, DeviceCounters, EventInlet, Monitor, MonotonicClock, ReceiveRing, Worker, mailbox};
 
 const FILE: &str = "
 [control]
@@ -255,9 +253,8 @@ fn worker(
     trap: Arc<AtomicBool>,
 ) -> (Arc<Ledger>, Member, EventInlet) {
     let ports = [PortId(0), PortId(1)];
-    let ledger = Arc::new(Ledger::new(ports.len(), 1));
-    let owners = vec![ShardId(0); ports.len()];
-    let shard = Shard::new(ShardId(0), gateway.program.clone(), ledger.clone(), owners);
+    let shard = Shard::single(gateway.program.clone());
+    let ledger = shard.shared_ledger();
     let device = |incoming, link| TestDevice { incoming, link, takes, trap: trap.clone(), sent: 0 };
     let devices = [(ports[0], device(Some(incoming), None)), (ports[1], device(None, link))];
     let (controls, mailbox) = mailbox();
@@ -265,7 +262,7 @@ fn worker(
     crew::promise(&monitor, &ports, gateway);
     let clock = MonotonicClock::starting_at(unix_time());
     let (outlet, inlet) = worker::event_ring();
-    let worker = Worker::new(clock, shard, devices, Exchange::alone(), mailbox, monitor.clone());
+    let worker = Worker::new(clock, shard, devices, mailbox, monitor.clone());
     let mut worker = worker.with_events(outlet);
     let thread = crew::spawn(0, move || worker.run()).unwrap();
     (ledger, Member::new(0, ports.into(), monitor, controls, thread), inlet)

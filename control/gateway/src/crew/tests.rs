@@ -5,7 +5,7 @@ use crate::device::WireDevice;
 use core::sync::atomic::{AtomicBool, Ordering};
 use switch::{Board, Shard};
 use units::Nanos;
-use worker::{Exchange, MonotonicClock, Worker};
+use worker::{MonotonicClock, Worker};
 
 #[test]
 fn a_worker_is_stalled_when_it_completes_no_turn_for_its_patience_and_is_reported_once() {
@@ -43,8 +43,7 @@ fn hand_with(core: usize, ports: Vec<PortId>, shard: Shard<dpdk::Mbuf>) -> (Hand
     let (may_turn, says_so) = (turns.clone(), rests.clone());
     let work = move || {
         let clock = MonotonicClock::starting_at(Nanos(1));
-        let exchange = Exchange::alone();
-        let mut worker = Worker::<WireDevice, _>::new(clock, shard, [], exchange, mailbox, pulse);
+        let mut worker = Worker::<WireDevice, _>::new(clock, shard, [], mailbox, pulse);
         loop {
             if !may_turn.load(Ordering::Acquire) {
                 says_so.store(true, Ordering::Release);

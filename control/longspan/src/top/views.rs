@@ -303,7 +303,6 @@ fn cores(period: &Period<'_>, only: Option<&str>) -> Grid {
         ("turn max", |(_, it)| Cell::nanos(it.turn.max_ns)),
         ("covered", |(_, it)| Cell::of(it.covered_lateness_ns, Cell::nanos)),
         ("late", |(period, it)| Cell::count(period.of_worker(it, |it| it.late_turns)).toned(Tone::Bad)),
-        ("held back", |(period, it)| Cell::count(period.of_worker(it, |it| it.held_back)).toned(Tone::Warn)),
     ];
     let serves = |it: &&WorkerReport| only.is_none_or(|name| it.ports.iter().any(|port| port == name));
     let rows = period.now.workers.iter().filter(serves).map(|worker| (*period, worker));

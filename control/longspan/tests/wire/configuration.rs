@@ -117,14 +117,10 @@ pub fn two_ports(dc0: &str, lh0: &str) -> String {
     [buffer, forwarding, &port(0, "dc0", dc0), &port(1, "lh0", lh0)].concat()
 }
 
-/// The same configuration, with these ports on these cores. The gateway chooses the cores of all others.
-pub fn on_cores(configuration: &str, ports: &[(&str, usize)]) -> String {
+/// The same configuration, with all ports on `core`.
+pub fn on_core(configuration: &str, core: usize) -> String {
     let mut document: toml::Table = configuration.parse().unwrap();
-    for port in document["port"].as_array_mut().expect("ports are tables") {
-        let stated = ports.iter().find(|(name, _)| port["name"].as_str() == Some(name));
-        if let (Some((_, core)), Some(device)) = (stated, port["device"].as_table_mut()) {
-            device.insert("core".to_owned(), (*core as i64).into());
-        }
-    }
+    let dpdk = document["dpdk"].as_table_mut().expect("it is a table");
+    dpdk.insert("cores".to_owned(), vec![core as i64].into());
     document.to_string()
 }

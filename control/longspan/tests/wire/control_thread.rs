@@ -97,7 +97,7 @@ fn second_signal(lab: &Lab) {
     let Some([core, ..]) = cores().first_chunk::<1>().copied() else { return };
     // How long the control thread waits for a stalled worker.
     let configuration = format!("{}\n[control]\nstall = \"60s\"\ndrain = \"60s\"\n", two_ports("1G", "1G"));
-    let configuration = crate::configuration::on_cores(&configuration, &[("dc0", core), ("lh0", core)]);
+    let configuration = crate::configuration::on_core(&configuration, core);
     let pair = Pair::new(lab, &configuration);
     let stopped = pair.gateway.stop_worker(lab, &pair.namespace, core);
     pair.gateway.signal(Signal::TERM);

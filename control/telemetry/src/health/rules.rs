@@ -42,21 +42,19 @@ const MUCH_PAUSED: f64 = 0.1;
 /// The share of packet buffers above which few are left.
 const BUFFERS_USED: f64 = 0.95;
 /// The reasons for which a lossless frame is dropped because a promise was broken. Others refuse a frame for what it is.
-const BROKEN_PROMISES: [&str; 9] = [
+const BROKEN_PROMISES: [&str; 8] = [
     "headroom_exceeded",
     "headroom_pool_full",
     "shared_pool_full",
     "queue_threshold",
     "egress_pool_full",
     "memory_low",
-    "handoff_full",
     "no_buffer",
     "pfc_watchdog",
 ];
 
 /// The reasons for which frames are dropped if a worker is behind.
-pub const OF_LATE_WORKERS: [&str; 4] =
-    ["headroom_exceeded", "headroom_pool_full", "handoff_full", "receive_ring"];
+pub const OF_LATE_WORKERS: [&str; 3] = ["headroom_exceeded", "headroom_pool_full", "receive_ring"];
 /// Schemes that speak to a gateway at the other end of the link, with a figure that each has: those that close a queue by
 /// pauses or marks, and those that close it by what they grant.
 const WITH_PAUSES: [(&str, &str); 2] = [("bifrost", "slot_ns"), ("lscc", "interval_ns")];

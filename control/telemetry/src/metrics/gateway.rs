@@ -35,8 +35,6 @@ metrics! {
             each_worker(|at| at.covered_lateness_ns.map(Number));
         Counter "worker_late_turns": "Turns that took longer than the buffer covers.",
             each_worker(|at| Some(Number(at.late_turns)));
-        Counter "worker_held_back_frames": "Frames that waited because another worker had fallen behind.",
-            each_worker(|at| Some(Number(at.held_back)));
         Counter "worker_bursts": "Bursts of at least one frame that a device or another worker delivered.",
             each_worker(|at| Some(Number(at.runtime.since_start.counts.bursts)));
         Counter "worker_frames": "Frames of these bursts.",

@@ -394,7 +394,7 @@ pub const PROFILE: Profile = Profile {
     bursts: 300_000,
     frames: 2_400_000,
     sampled_turns: 4_098,
-    sampled: [Interval(400_000), Interval(800_000), Interval(0), Interval(700_000), Interval(100_000)],
+    sampled: [Interval(400_000), Interval(800_000), Interval(700_000), Interval(100_000)],
 };
 
 /// A gateway with LSCC and credits at lh0 that has been at rest for a second, and of which nothing is wrong.

@@ -11,9 +11,8 @@ use wire::roce::{cnp, direct_int};
 /// The notifications that can wait at a port.
 const CAPACITY: usize = 128;
 
-/// A control frame to a sender. It is kept in few words, and written when it leaves: on the way to another shard it
-/// takes the place of a data frame, so its size is that of each place in the ring between them. Another kind of
-/// frame is another variant.
+/// A control frame to a sender. It is kept in few words, and written when it leaves. Another kind of frame is another
+/// variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Notification {
     /// A congestion notification packet.
@@ -22,7 +21,7 @@ pub(crate) enum Notification {
     Int(direct_int::Frame),
 }
 
-// With what goes with it to another shard, it takes two cache lines.
+// Two cache lines.
 const _: () = assert!(size_of::<Notification>() <= 120);
 
 impl Notification {

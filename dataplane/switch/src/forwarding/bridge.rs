@@ -12,7 +12,6 @@ use core::hash::Hasher;
 use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos, PortId};
 use wire::ethernet::{self, MacAddress};
-use wire::vlan;
 
 /// An address and its VLAN in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,8 +49,7 @@ pub struct BridgeCounters {
     pub refused: u64,
 }
 
-/// The addresses that the bridge has learned, per VLAN. Each shard learns from its own ports, and from frames that
-/// other shards hand over, so the senders to stations behind its ports are known there too.
+/// The addresses that the bridge has learned, per VLAN. Each lane learns on its own.
 ///
 /// Whatever addresses stations claim, a frame costs at most [`WAYS`] places of the index for each of its addresses,
 /// and a new address as many stations again; see [`Index`]. An [`Allowance`] limits the changes that stations
@@ -135,15 +133,6 @@ impl Bridge {
             Some(station) => Verdict::Forward(station.port),
             None => Verdict::Flood,
         }
-    }
-
-    /// Learns the source of a frame that another shard has forwarded.
-    pub fn overhear(&mut self, now: Nanos, ingress: PortId, headers: &[u8]) {
-        let (Ok(frame), Ok(stack)) = (ethernet::View::parse(headers), vlan::Stack::parse(headers)) else {
-            return;
-        };
-        let vlan = stack.outer.map_or(0, |tag| tag.id.number());
-        self.learn(now, ingress, Name::new(vlan, frame.source()));
     }
 
     #[inline]
@@ -392,18 +381,6 @@ mod tests {
         assert_eq!(from(station(2), group), Verdict::Flood);
         assert_eq!(from(station(2), station(3)), Verdict::Flood);
         assert_eq!(bridge.find(Name::new(0, group)), None);
-    }
-
-    #[test]
-    fn what_another_shard_forwards_is_learned_in_its_vlan() {
-        let mut bridge = bridge(64, HashKey::from(1));
-        for vlan in [0, 7] {
-            bridge.overhear(Nanos(1), PortId(2), &headers(station(1), station(2), vlan));
-            let back = headers(station(2), station(1), vlan);
-            assert_eq!(verdict(&mut bridge, Nanos(1), PortId(0), &back), Verdict::Forward(PortId(2)));
-        }
-        let back = headers(station(2), station(1), 8);
-        assert_eq!(verdict(&mut bridge, Nanos(1), PortId(0), &back), Verdict::Flood);
     }
 
     #[test]

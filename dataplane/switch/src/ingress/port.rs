@@ -281,10 +281,9 @@ impl IngressPort {
 
     /// Counts and charges a frame that fits the room of its group, and credits it at once: it has left already.
     #[inline(always)]
-    pub fn pass_within_room(&mut self, priority: Priority, load: Load, ledger: &Ledger, pools: &mut Pools) {
+    pub fn pass_within_room(&mut self, priority: Priority, load: Load, pools: &mut Pools) {
         self.counters.received[priority.index()] += load.volume;
-        let group = &mut self.groups[priority.index()];
-        group.pass_within_room(load.cells, ledger.released(self.id, priority), pools);
+        self.groups[priority.index()].pass_within_room(load.cells, pools);
     }
 
     /// Pauses all lossless groups because memory for received frames runs low.

@@ -129,11 +129,6 @@ impl Program {
         self.bounces[port.index()].as_ref()
     }
 
-    /// Whether a frame may leave through several ports: whether the switch is a bridge, which floods.
-    pub fn copies_frames(&self) -> bool {
-        matches!(self.forwarding, Forwarding::Bridge)
-    }
-
     pub(crate) fn forwarding(&self) -> &Forwarding {
         &self.forwarding
     }

@@ -1,8 +1,7 @@
 //! The switch state of one core, and the calls that drive it.
 //!
-//! On the wire there is one shard per worker core, each with its own ports; replay and simulation use one shard per
-//! switch. Shards share the [`Ledger`] and pass frames that leave through another shard's port as [`Handoff`]s. The
-//! driver carries those over, through SPSC rings on the wire.
+//! On the wire there is one shard per worker core, each with its own ports, or one lane of all ports; replay and simulation
+//! use one shard per switch. Ports that exchange frames belong to one shard. Shards share the [`Ledger`] and the pools.
 
 mod events;
 mod fabric;
@@ -12,7 +11,6 @@ mod successor;
 
 pub use successor::Successor;
 
-pub use fabric::Handoff;
 pub use inspect::{GroupReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport};
 
 use crate::forwarding::{Bridge, Forwarding};
@@ -39,30 +37,23 @@ impl<F: Frame> Shard<F> {
     pub fn single(program: Arc<Program>) -> Self {
         let ports = program.settings().ports.len();
         let ledger = Arc::new(Ledger::new(ports, 1));
-        Self::new(ShardId(0), program, ledger, vec![ShardId(0); ports])
+        Self::new(ShardId(0), program, ledger, PortSet::first(ports))
     }
 
-    /// Shard `id` of a switch, where port n belongs to shard `owners[n]`. All shards of a switch share `program`,
-    /// `ledger` and `owners`.
+    /// Shard `id` of a switch, which has the ports `owned`. All shards of a switch share `program` and `ledger`.
     ///
     /// The clock of later calls must never go back, even across restarts: Unix time qualifies. LSCC numbers its
     /// messages by it, and the other end rejects lower numbers as old.
     ///
     /// # Panics
-    /// If `owners` or `ledger` do not match the ports of `program`, `ledger` has no row for `id` or an owner, or a relay
-    /// joins ports of two shards: a mistake of the caller, not of a configuration. Two shards of a ledger must not share
-    /// an id, which is not checked: their totals would be lost.
-    pub fn new(id: ShardId, program: Arc<Program>, ledger: Arc<Ledger>, owners: Vec<ShardId>) -> Self {
+    /// If `owned` or `ledger` do not match the ports of `program`, `ledger` has no row for `id`, or a port of `owned` exchanges
+    /// frames with one that is not: a mistake of the caller, not of a configuration. Two shards of a ledger must not share
+    /// an id or a port, which is not checked: their totals would be lost.
+    pub fn new(id: ShardId, program: Arc<Program>, ledger: Arc<Ledger>, owned: PortSet) -> Self {
         let ports = program.settings().ports.len();
-        assert!(owners.len() == ports && ledger.ports() == ports);
-        let mut ports_and_owners = program.settings().ports.iter().zip(&owners);
-        let is_whole = |owner, from: PortId| owners[from.index()] == owner;
-        assert!(
-            ports_and_owners
-                .all(|(port, owner)| port.flow_control.listens_to().is_none_or(|it| is_whole(*owner, it)))
-        );
-        assert!(owners.iter().chain([&id]).all(|shard| shard.index() < ledger.shards()));
-        Self { bridge: bridge_of(&program), fabric: Fabric::new(id, &program, ledger, owners), program }
+        assert!(ledger.ports() == ports && id.index() < ledger.shards());
+        assert!(owned.iter().all(|port| port.index() < ports) && program.has_whole_teams(owned).is_ok());
+        Self { bridge: bridge_of(&program), fabric: Fabric::new(id, &program, ledger, owned), program }
     }
 
     /// Lane `number` of a switch whose lanes share `board`. All of them run a program of [`Program::for_lanes`], have every port,
@@ -124,14 +115,6 @@ impl<F: Frame> Shard<F> {
     /// The ledger, for a reader on another core.
     pub fn shared_ledger(&self) -> Arc<Ledger> {
         self.fabric.ledger.clone()
-    }
-
-    /// The largest number of ports that one other shard owns; zero if there is no other.
-    pub fn most_ports_of_another(&self) -> usize {
-        let Fabric { id, ledger, owners, .. } = &self.fabric;
-        let others = (0..ledger.shards()).filter(|shard| *shard != id.index());
-        let ports = |shard| owners.iter().filter(|owner| owner.index() == shard).count();
-        others.map(ports).max().unwrap_or(0)
     }
 
     /// Takes frames that arrived at `port`, which this shard owns, and leaves `burst` empty. A lone frame that
@@ -222,6 +205,7 @@ impl<F: Frame> Shard<F> {
     pub fn succeed(&mut self, now: Nanos, successor: &mut Successor) -> Result<(), NotLive> {
         let Successor { program, bridge, senders } = successor;
         program.can_replace(&self.program)?;
+        program.has_whole_teams(self.fabric.owned)?;
         self.bridge.succeed(bridge);
         self.fabric.configure(now, &self.program, program, senders);
         core::mem::swap(&mut self.program, program);
@@ -257,32 +241,11 @@ impl<F: Frame> Shard<F> {
         self.fabric.set_ring_deep(port, deep);
     }
 
-    /// Reads the releases of other shards, and resumes groups that have fallen below their thresholds. With several
+    /// Reads what other shards hold of the pools, and resumes groups whose thresholds have risen by that. With several
     /// shards, call it once per turn.
+    #[inline]
     pub fn look_at_other_shards(&mut self) {
         self.fabric.look_at_other_shards();
-    }
-
-    /// Frames for ports of shard `to`: carry them there and give them to [`Shard::accept`]. Frames left in it, and
-    /// frames that find no room in it, wait for the next call in their order of arrival. They stay charged to the
-    /// ledger, so that senders are paused.
-    pub fn outbox(&mut self, to: ShardId) -> &mut Vec<Handoff<F>> {
-        self.fabric.outbox(to)
-    }
-
-    /// Frames that had to wait so far because an outbox was full.
-    pub fn held_back(&self) -> u64 {
-        self.fabric.held_back()
-    }
-
-    /// Queues frames that another shard admitted for ports of this one, and leaves `frames` empty.
-    pub fn accept(&mut self, now: Nanos, frames: &mut Vec<Handoff<F>>) {
-        if matches!(self.program.forwarding(), Forwarding::Bridge) {
-            for (ingress, frame) in frames.iter().filter_map(Handoff::frame) {
-                self.bridge.overhear(now, ingress, frame.headers());
-            }
-        }
-        self.fabric.accept(now, frames);
     }
 }
 

@@ -48,19 +48,19 @@ impl Links<Vec<u8>> for Counter {
 
 /// Two ports of a byte a nanosecond, wired to each other.
 fn program() -> Arc<Program> {
-    program_of(2)
+    program_of(&[(A, B)])
 }
 
-/// The same with more ports, which are wired to nothing.
-fn program_of(ports: u8) -> Arc<Program> {
+/// The same with these pairs.
+fn program_of(pairs: &[(PortId, PortId)]) -> Arc<Program> {
     let port = |number| {
         let mac = MacAddress([2, 0, 0, 0, 0, number]);
         PortSettings::lossy(format!("port{number}"), mac, BitRate::gigabits(8))
     };
     let pool = Bytes(1 << 30);
     let buffer = BufferSettings { shared: pool, headroom: pool, egress_lossy: pool, packing: None };
-    let forwarding = ForwardingSettings::Patch(vec![(A, B)]);
-    let ports = (0..ports).map(port).collect();
+    let forwarding = ForwardingSettings::Patch(pairs.to_vec());
+    let ports = (0..2 * pairs.len() as u8).map(port).collect();
     Arc::new(Program::new(Settings { ports, buffer, forwarding, seed: 1 }).unwrap())
 }
 
@@ -84,24 +84,44 @@ fn a_driver_learns_which_ports_have_changed_and_when_a_frame_can_leave() {
     assert_eq!((out.0, shard.departure(B)), (1, Nanos(88)));
 }
 
-#[test]
-fn frames_that_find_no_room_in_an_outbox_are_counted() {
-    let (ledger, owners) = (Arc::new(Ledger::new(2, 2)), vec![ShardId(0), ShardId(1)]);
-    let mut shard = Shard::new(ShardId(0), program(), ledger, owners);
-    inject(&mut shard, 300);
-    assert_eq!((shard.outbox(ShardId(1)).len(), shard.held_back()), (256, 44));
+/// Two shards with a pair of ports each.
+fn two_shards() -> [Shard<Vec<u8>>; 2] {
+    let pairs = [(A, B), (PortId(2), PortId(3))];
+    let (program, ledger) = (program_of(&pairs), Arc::new(Ledger::new(4, 2)));
+    [0, 1].map(|id| {
+        let (one, other) = pairs[id];
+        let owned = [one, other].into_iter().collect();
+        Shard::new(ShardId(id as u16), program.clone(), ledger.clone(), owned)
+    })
 }
 
 #[test]
-fn a_shard_knows_how_many_ports_the_largest_of_the_others_has() {
-    let most = |owners: &[u16], shards| {
-        let (program, ledger) = (program_of(owners.len() as u8), Arc::new(Ledger::new(owners.len(), shards)));
-        let owners = owners.iter().map(|shard| ShardId(*shard)).collect();
-        Shard::<Vec<u8>>::new(ShardId(0), program, ledger, owners).most_ports_of_another()
+fn a_shard_sees_what_the_other_holds_of_the_pools() {
+    let [mut one, mut other] = two_shards();
+    inject(&mut one, 5);
+    let held = one.fabric.pools.held();
+    // A frame of 64 bytes takes 4 cells and one for its record.
+    assert_eq!((held.shared, held.egress_lossy), (Bytes(5 * 80), Bytes(5 * 80)));
+    let seen = |shard: &Shard<Vec<u8>>| {
+        let pools = &shard.fabric.pools;
+        (pools.shared.others, pools.headroom.others, pools.egress_lossy.others)
     };
-    assert_eq!(most(&[0, 0], 1), 0);
-    assert_eq!(most(&[0, 0, 0, 1], 2), 1);
-    assert_eq!(most(&[0, 1, 2, 2, 2, 2, 3], 4), 4);
+    assert_eq!(seen(&other), Default::default());
+    other.look_at_other_shards();
+    assert_eq!(seen(&other), (held.shared, held.headroom, held.egress_lossy));
+    one.egress(Nanos(0), B, &mut Counter::default());
+    assert_eq!(one.fabric.pools.held().shared, Bytes(4 * 80));
+    other.ingress(Nanos(0), PortId(2), &mut vec![plain()], &mut Counter::default());
+    assert_eq!(seen(&other).0, Bytes(4 * 80), "it looks before each burst, too");
+}
+
+#[test]
+fn a_program_that_joins_ports_of_two_shards_is_not_installed() {
+    let [mut one, _] = two_shards();
+    let crossed = program_of(&[(A, PortId(2)), (B, PortId(3))]);
+    let refused = NotLive::Team { port: "port0".into(), other: "port2".into() };
+    assert_eq!(one.install(Nanos(0), crossed).err(), Some(refused));
+    assert!(one.install(Nanos(0), program_of(&[(B, A), (PortId(3), PortId(2))])).is_ok());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Rings with one producer and one consumer, between cores and between a core and the control thread.
+//! Rings with one producer and one consumer, between a core and the control thread.
 //!
 //! They are those of `rtrb`. Under `cfg(loom)` a model with the same interface replaces them, so that every
 //! interleaving can be tested.

@@ -16,7 +16,7 @@ use wire::ethernet::{self, EtherType, MacAddress};
 use wire::{grants, mac_control, pfc};
 use worker::{
     BURST, Capacity, Clock, Command, Controls, DelayLine, Device, DeviceCounters, EmulationSettings,
-    Exchange, Inspection, Monitor, ReceiveRing, Reply, Worker, exchanges, mailbox,
+    Inspection, Monitor, ReceiveRing, Reply, Worker, mailbox,
 };
 
 pub const A: PortId = PortId(0);
@@ -342,7 +342,7 @@ impl<C: Clock> Bench<C> {
     }
 }
 
-/// `workers` workers for `settings`: port n belongs to worker n modulo `workers`. Each port has a cable.
+/// `workers` workers for `settings`: pair n of ports belongs to worker n modulo `workers`. Each port has a cable.
 pub fn workers<C: Clock>(
     settings: Settings,
     workers: u16,
@@ -351,19 +351,17 @@ pub fn workers<C: Clock>(
     let ports = settings.ports.len();
     let program = Arc::new(Program::new(settings).unwrap());
     let ledger = Arc::new(Ledger::new(ports, workers.into()));
-    let owners: Vec<_> = (0..ports as u16).map(|port| ShardId(port % workers)).collect();
     let cables: Vec<_> = (0..ports).map(|_| Cable::default()).collect();
-    let bench = |(id, exchange): (u16, Exchange<TestFrame>)| {
-        let own = (0..ports as u16).filter(|port| port % workers == id);
-        let devices = own.map(|port| (PortId(port), MemoryDevice::new(cables[usize::from(port)].clone())));
-        let shard = Shard::new(ShardId(id), program.clone(), ledger.clone(), owners.clone());
+    let bench = |id: u16| {
+        let own = (0..ports as u16).filter(|port| port / 2 % workers == id).map(PortId);
+        let devices = own.clone().map(|port| (port, MemoryDevice::new(cables[port.index()].clone())));
+        let shard = Shard::new(ShardId(id), program.clone(), ledger.clone(), own.collect());
         let (controls, mailbox) = mailbox();
         let monitor = Arc::new(Monitor::default());
-        let worker = Worker::new(clock(), shard, devices, exchange, mailbox, monitor.clone());
+        let worker = Worker::new(clock(), shard, devices, mailbox, monitor.clone());
         Bench { worker, controls, monitor }
     };
-    let exchanges = exchanges(workers);
-    ((0..workers).zip(exchanges).map(bench).collect(), cables)
+    ((0..workers).map(bench).collect(), cables)
 }
 
 /// Workers of `lanes` lanes for `settings`, and for each lane the cables of its queues, one for each port.
@@ -381,7 +379,7 @@ pub fn lanes<C: Clock>(
         let shard = Shard::lane(number, program.clone(), board.clone());
         let (controls, mailbox) = mailbox();
         let monitor = Arc::new(Monitor::default());
-        let worker = Worker::new(clock(), shard, devices, Exchange::alone(), mailbox, monitor.clone());
+        let worker = Worker::new(clock(), shard, devices, mailbox, monitor.clone());
         (Bench { worker: worker.as_lane(), controls, monitor }, cables)
     };
     (0..lanes).map(lane).unzip()

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use switch::program::{BufferSettings, GroupSettings, RateLimit, Settings, Threshold};
 use switch::{Frame, Ledger, Shard, ShardId, Volume};
-use units::{BitRate, Bytes, Interval, Nanos, PrioritySet};
+use units::{BitRate, Bytes, Interval, Nanos, PortSet, PrioritySet};
 
 impl Engine {
     /// The first switch of a network that is one part.
@@ -277,9 +277,9 @@ fn what_was_not_sent_and_is_on_no_link_is_missed_in_the_sums() {
 fn with_a_strange_ledger(ingress: u16) -> Engine {
     let mut engine = engine(line());
     let it = &mut engine.parts[0].switches[0];
-    let (ledger, owners) = (Arc::new(Ledger::new(2, 1)), vec![ShardId(0); 2]);
-    let mut other = Shard::new(ShardId(0), it.program.clone(), ledger.clone(), owners.clone());
-    it.shard = Shard::new(ShardId(0), it.program.clone(), ledger, owners);
+    let (ledger, owned) = (Arc::new(Ledger::new(2, 1)), PortSet::first(2));
+    let mut other = Shard::new(ShardId(0), it.program.clone(), ledger.clone(), owned);
+    it.shard = Shard::new(ShardId(0), it.program.clone(), ledger, owned);
     let mut frame = FramePool::default().frame(&headers(3), Bytes(1_082), None);
     frame.came_in_through(PortId(ingress));
     other.ingress(Nanos::ZERO, PortId(ingress), &mut vec![frame], &mut ());

@@ -4,7 +4,7 @@ mod upstream_side;
 
 use super::peer::{REPEAT, SILENCE};
 use super::*;
-use crate::ledger::{Ledger, Load, ShardId, Volume};
+use crate::ledger::{Ledger, Load, Volume};
 use crate::program::VirtualIncoming;
 use core::num::NonZeroU32;
 use proptest::prelude::*;
@@ -103,7 +103,7 @@ impl Downstream {
     }
 
     fn depart(&self, priority: Priority, frames: u64) {
-        self.ledger.depart(ShardId(0), A, B, priority, Self::load(frames));
+        self.ledger.depart(A, B, priority, Self::load(frames));
     }
 
     fn queue(&self, priority: Priority) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::settings::CaPfc as Settings;
 use super::*;
-use crate::ledger::{Ledger, Load, ShardId, Volume};
+use crate::ledger::{Ledger, Load, Volume};
 use proptest::prelude::*;
 use units::Bytes;
 
@@ -38,7 +38,7 @@ impl Bench {
 
     fn leave(&mut self, port: u16, egress: PortId, cells: u64) {
         let load = Load { cells: Cells(cells), volume: Volume::ZERO };
-        self.ledger.depart(ShardId(0), PortId(port), egress, P3, load);
+        self.ledger.depart(PortId(port), egress, P3, load);
     }
 
     /// Goes to the next tick, and returns what each port asks of its upstream there.

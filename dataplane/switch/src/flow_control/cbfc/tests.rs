@@ -2,7 +2,7 @@
 
 use super::settings::Counter;
 use super::*;
-use crate::ledger::{Ledger, Load, ShardId, Volume};
+use crate::ledger::{Ledger, Load, Volume};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use units::{Bytes, Cells, PortId};
@@ -47,7 +47,7 @@ impl Downstream {
     }
 
     fn depart(&self, priority: Priority) {
-        self.ledger.depart(ShardId(0), A, B, priority, Self::load());
+        self.ledger.depart(A, B, priority, Self::load());
     }
 
     fn queue(&self, priority: Priority) -> u64 {

@@ -3,7 +3,7 @@
 use super::settings::PPfc as Settings;
 use super::*;
 use crate::admission::Pools;
-use crate::ledger::{Ledger, Load, ShardId, Volume};
+use crate::ledger::{Ledger, Load, Volume};
 use crate::program::BufferSettings;
 use proptest::prelude::*;
 use units::{Bytes, PauseQuanta, PortId};
@@ -73,7 +73,7 @@ impl Bench {
     }
 
     fn leave(&mut self, port: u16, egress: PortId, cells: u64) {
-        self.ledger.depart(ShardId(0), PortId(port), egress, P3, load(cells));
+        self.ledger.depart(PortId(port), egress, P3, load(cells));
         self.pools.shared.held -= Bytes(16 * cells);
     }
 

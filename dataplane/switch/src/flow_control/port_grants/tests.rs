@@ -3,7 +3,7 @@
 use super::*;
 use crate::flow_control::bifrost::settings::{Bifrost, VirtualIncoming};
 use crate::flow_control::sender::PauseCause;
-use crate::ledger::{Ledger, Load, ShardId, Volume};
+use crate::ledger::{Ledger, Load, Volume};
 use core::num::NonZeroU32;
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -68,7 +68,7 @@ impl Far {
     fn depart(&self, port: usize) -> bool {
         let waits = self.queue(port) > 0;
         if waits {
-            self.ledger.depart(ShardId(0), LONG, PortId(port as u16), P3, Self::load());
+            self.ledger.depart(LONG, PortId(port as u16), P3, Self::load());
         }
         waits
     }

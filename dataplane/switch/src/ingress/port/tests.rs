@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::congestion::Notifiers;
-use crate::ledger::ShardId;
 use crate::program::{
     Bifrost, BufferSettings, FlowControl, ForwardingSettings, GroupSettings, LosslessGroup, Lscc, Settings,
     Threshold, VirtualIncoming,
@@ -86,7 +85,7 @@ impl Bench {
     /// Lets frames leave the switch. Returns whether a group is still paused.
     fn depart(&mut self, priority: Priority, frames: usize) -> bool {
         for _ in 0..frames {
-            self.ledger.depart(ShardId(0), A, A, priority, Load::of_frame(FRAME));
+            self.ledger.depart(A, A, priority, Load::of_frame(FRAME));
         }
         self.port.settle(&self.ledger, &mut self.pools);
         self.port.resume_where_low(&self.pools)
@@ -140,8 +139,8 @@ fn frames_of_a_run_and_those_that_pass_count_as_received_and_only_the_former_sta
     let Bench { port, ledger, pools } = &mut bench;
     let load = Load::of_frame(FRAME);
     port.charge_within_room(P3, load + load, pools);
-    ledger.depart(ShardId(0), A, A, P4, load);
-    port.pass_within_room(P4, load, ledger, pools);
+    ledger.depart(A, A, P4, load);
+    port.pass_within_room(P4, load, pools);
     assert_eq!([P3, P4].map(|it| bench.port.counters.received[it.index()].frames), [2, 1]);
     assert_eq!([P3, P4].map(|it| bench.occupancy(it)), [320, 0]);
     assert_eq!(bench.port.groups[P4.index()].watermark.persistent(), Bytes(160));

@@ -98,14 +98,12 @@ impl<F: Frame> Fabric<F> {
     /// together. Returns whether any left. None leaves if a packed frame finds no memory to be unpacked into.
     #[inline]
     fn serve(&mut self, now: Nanos, port: PortId, turn: Turn, out: &mut impl Transmitter<F>) -> bool {
-        let Self { id, ledger, egress, store, pools, rng, owned, unsettled, senders, .. } = self;
+        let Self { ledger, egress, store, pools, rng, unsettled, senders, .. } = self;
         let credit = |charge: Charge, load: Load| {
             if load.volume.frames > 0 {
                 let ingress = charge.ingress();
-                ledger.depart(*id, ingress, port, charge.group(), load);
-                if owned.contains(ingress) {
-                    unsettled.insert(ingress);
-                }
+                ledger.depart(ingress, port, charge.group(), load);
+                unsettled.insert(ingress);
             }
         };
         let (egress, parts) = (&mut egress[port.index()], (store, pools, rng));
@@ -151,7 +149,7 @@ mod tests {
     use crate::program::{Settings, Threshold};
     use crate::queue::{Charge, Queued};
     use std::sync::Arc;
-    use units::{BitRate, Priority, QueueId};
+    use units::{BitRate, PortSet, Priority, QueueId};
     use wire::ethernet::MacAddress;
 
     const A: PortId = PortId(0);
@@ -200,7 +198,7 @@ mod tests {
     fn a_frame_that_leaves_at_another_priority_is_credited_to_the_group_that_was_charged() {
         let program = Program::new(settings()).unwrap();
         let ledger = Arc::new(Ledger::new(2, 1));
-        let mut fabric = Fabric::new(ShardId(0), &program, ledger, vec![ShardId(0); 2]);
+        let mut fabric = Fabric::new(ShardId(0), &program, ledger, PortSet::first(2));
         let load = Load::of_frame(LENGTH);
         fabric.ingress[A.index()].charge_within_room(P3, load, &mut fabric.pools);
         fabric.ledger.admit(A, B, P3, load);

@@ -2,7 +2,7 @@
 
 use super::Fabric;
 use super::arrival::{Arrival, Decided, Decision, Entrance, Next};
-use super::run::{Run, Way};
+use super::run::Run;
 use super::services::Link;
 use crate::congestion::senders::Disposition;
 use crate::descriptor::Descriptor;
@@ -272,11 +272,6 @@ impl<F: Frame> Fabric<F> {
         }
         let charge = arrival.charge(ingress);
         self.note_change(egress, queue);
-        let way = self.way_to(egress);
-        if way == Way::HandOver && !self.takes_handoff(egress, charge) {
-            self.ingress[port.index()].count_drop(priority, DropReason::HandoffFull, length);
-            return;
-        }
         let ingress = &mut self.ingress[port.index()];
         if let Err(reason) = ingress.admit(priority, length, &mut self.pools) {
             ingress.count_drop(priority, reason, length);
@@ -290,15 +285,10 @@ impl<F: Frame> Fabric<F> {
             self.drop_at_egress((egress, queue), charge, length, DropReason::PfcWatchdog);
             return;
         }
-        match way {
-            Way::HandOver => self.hand_over(arrival.queued(egress, frame, charge)),
-            Way::Queue | Way::OneByOne => {
-                if self.notifying.contains(egress) {
-                    self.show_senders(egress, arrival, &mut frame);
-                }
-                self.enqueue(arrival.queued(egress, frame, charge));
-            }
+        if self.notifying.contains(egress) {
+            self.show_senders(egress, arrival, &mut frame);
         }
+        self.enqueue(arrival.queued(egress, frame, charge));
     }
 
     /// Notes that a frame may change the deadline of its egress port. A frame behind others in its queue cannot.
@@ -342,10 +332,8 @@ impl<F: Frame> Fabric<F> {
     ) {
         let ingress = charge.ingress();
         self.egress[egress.index()].count_drop(queue, reason, length);
-        self.ledger.discard(self.id, ingress, egress, charge.group(), Load::of_frame(length));
-        if self.owned.contains(ingress) {
-            self.unsettled.insert(ingress);
-        }
+        self.ledger.discard(ingress, egress, charge.group(), Load::of_frame(length));
+        self.unsettled.insert(ingress);
     }
 
     /// Sends a copy through every other port; the last one gets the frame itself, charged like any frame that comes in. No

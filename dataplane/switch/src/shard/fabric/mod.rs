@@ -2,11 +2,9 @@
 
 mod arrival;
 mod egress;
-mod handoff;
 mod ingress;
 mod lane;
 mod lscc;
-mod outbox;
 mod overload;
 mod recorder;
 mod run;
@@ -18,8 +16,6 @@ mod steering;
 mod viewer;
 mod watchdog;
 
-pub use outbox::Handoff;
-use outbox::Outbox;
 use recorder::Recorder;
 use serde::{Deserialize, Serialize};
 
@@ -52,9 +48,7 @@ pub(in crate::shard) fn senders_of(program: &Program) -> SendersByPort {
 pub(super) struct Fabric<F> {
     pub(super) id: ShardId,
     pub(super) ledger: Arc<Ledger>,
-    /// The owner of each port.
-    pub(super) owners: Vec<ShardId>,
-    /// The ports of this shard. The halves of other ports stay unused.
+    /// The ports of this shard: whole teams. The halves of other ports stay unused.
     pub(super) owned: PortSet,
     pub(super) ingress: Vec<IngressPort>,
     pub(super) egress: Vec<EgressPort>,
@@ -80,8 +74,6 @@ pub(super) struct Fabric<F> {
     /// Ports of this shard that do more than to send frames and to exchange PFC frames. All others skip in one test
     /// what these do.
     equipped: PortSet,
-    /// Handoffs to each shard.
-    outboxes: Vec<Outbox<F>>,
     /// Its end of the board, if it is one of several lanes. No checkpoint has lanes.
     #[serde(skip)]
     lane: Option<Box<Lane>>,
@@ -90,7 +82,7 @@ pub(super) struct Fabric<F> {
 }
 
 impl<F: Frame> Fabric<F> {
-    pub fn new(id: ShardId, program: &Program, ledger: Arc<Ledger>, owners: Vec<ShardId>) -> Self {
+    pub fn new(id: ShardId, program: &Program, ledger: Arc<Ledger>, owned: PortSet) -> Self {
         let settings = program.settings();
         let (ports, queues) =
             (settings.ports.len(), settings.ports.iter().map(|port| port.queues.len()).sum::<usize>());
@@ -98,10 +90,10 @@ impl<F: Frame> Fabric<F> {
         let pools = Pools::new(&settings.buffer);
         let mut fabric = Self {
             id,
-            owned: numbers().filter(|port| owners[port.index()] == id).collect(),
+            owned,
             ingress: numbers().map(|port| IngressPort::new(port, program, &ledger, &pools)).collect(),
             egress: settings.ports.iter().map(EgressPort::new).collect(),
-            store: Store::new(settings.buffer.packing, queues + ledger.shards()),
+            store: Store::new(settings.buffer.packing, queues),
             pools,
             rng: Pcg32::seed_from_u64(settings.seed ^ (u64::from(id.0) << 32)),
             unsettled: PortSet::EMPTY,
@@ -114,10 +106,8 @@ impl<F: Frame> Fabric<F> {
             steered: PortSet::EMPTY,
             equipped: PortSet::EMPTY,
             has_others: ledger.shards() > 1,
-            outboxes: (0..ledger.shards()).map(|_| Outbox::new()).collect(),
             lane: None,
             ledger,
-            owners,
         };
         fabric.configure_senders(&mut senders_of(program));
         fabric.listen(Nanos::ZERO);
@@ -212,11 +202,12 @@ impl<F: Frame> Fabric<F> {
         self.equipped = self.owned.iter().filter(is_equipped).collect();
     }
 
+    #[inline]
     pub fn look_at_other_shards(&mut self) {
-        self.read_other_shards();
-        self.unsettled = self.owned;
-        self.settle();
-        self.publish();
+        if self.has_others && self.lane.is_none() {
+            self.read_other_shards();
+            self.resume_where_low();
+        }
     }
 
     pub fn set_memory_low(&mut self, low: bool) {

@@ -6,7 +6,6 @@ use crate::forwarding::Verdict;
 use crate::frame::Frame;
 use crate::ledger::Load;
 use crate::queue::{Charge, Lent};
-use crate::reason::DropReason;
 use units::{Bytes, Cells, PortId, Priority, QueueId};
 
 impl<F: Frame> Fabric<F> {
@@ -36,16 +35,14 @@ impl<F: Frame> Fabric<F> {
         let Arrival { port, priority, queue, .. } = *arrival;
         let (from, to) = (&self.ingress[port.index()], &self.egress[egress.index()]);
         let charge = arrival.charge(from);
-        let (mut room, mut way) = (from.room(priority, &self.pools), self.way_to(egress));
-        if way != Way::HandOver {
-            match to.room_for_run(queue, charge, &self.store, &self.pools) {
-                // Frames to be dropped are handled one by one.
-                _ if to.drops(queue) => room = Cells::ZERO,
-                Cells::ZERO => way = Way::OneByOne,
-                most => room = room.min(most),
-            }
+        let (mut room, mut way) = (from.room(priority, &self.pools), Way::Queue);
+        match to.room_for_run(queue, charge, &self.store, &self.pools) {
+            // Frames to be dropped are handled one by one.
+            _ if to.drops(queue) => room = Cells::ZERO,
+            Cells::ZERO => way = Way::OneByOne,
+            most => room = room.min(most),
         }
-        let shown = way != Way::HandOver && self.notifying.contains(egress);
+        let shown = self.notifying.contains(egress);
         let (longest, load, lent) = (to.longest.any, Load::ZERO, Lent::default());
         Run { egress, priority, queue, longest, room, way, shown, charge, load, lent }
     }
@@ -61,19 +58,7 @@ impl<F: Frame> Fabric<F> {
         match way {
             Way::Queue => self.store.push_of_run(&mut run.lent, queued),
             Way::OneByOne => self.enqueue(queued),
-            Way::HandOver if self.takes_handoff(egress, charge) => self.hand_over(queued),
-            Way::HandOver => self.refuse_of_run(run, *arrival),
         }
-    }
-
-    /// Drops a frame that a run has taken, so that it is not charged with the others.
-    #[cold]
-    fn refuse_of_run(&mut self, run: &mut Run, arrival: Arrival) {
-        let Arrival { port, priority, length, .. } = arrival;
-        run.load = run.load - Load::of_frame(length);
-        let ingress = &mut self.ingress[port.index()];
-        ingress.counters.received[priority.index()].count(length);
-        ingress.count_drop(priority, DropReason::HandoffFull, length);
     }
 
     /// Charges the frames of a run.
@@ -93,21 +78,15 @@ impl<F: Frame> Fabric<F> {
             egress.end_run(queue, (lent, charge, load), parts);
         }
     }
-
-    pub(super) fn way_to(&self, egress: PortId) -> Way {
-        if self.owned.contains(egress) { Way::Queue } else { Way::HandOver }
-    }
 }
 
-/// The way of a frame to its egress port.
+/// The way of a frame into its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Into its queue, accounted for together with the rest of its run.
+    /// Accounted for together with the rest of its run.
     Queue,
-    /// Into its queue, one by one: it may be marked or dropped there.
+    /// One by one: it may be marked or dropped there.
     OneByOne,
-    /// To the shard that owns the egress port.
-    HandOver,
 }
 
 /// Successive frames of a burst with the same priority and queue. They are charged and queued together, as long as

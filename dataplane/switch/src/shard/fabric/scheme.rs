@@ -23,9 +23,7 @@ impl<F: Frame> Fabric<F> {
     pub(super) fn listen(&mut self, now: Nanos) {
         self.listeners.fill(PortSet::EMPTY);
         for port in self.owned.iter() {
-            let heard = self.ingress[port.index()].scheme.listens_to();
-            // The owners of two ports that belong together are the same (see the settings of a relay).
-            if let Some(heard) = heard.filter(|heard| self.owned.contains(*heard)) {
+            if let Some(heard) = self.ingress[port.index()].scheme.listens_to() {
                 self.listeners[heard.index()].insert(port);
             }
         }

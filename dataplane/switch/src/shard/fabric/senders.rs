@@ -1,10 +1,9 @@
 //! The senders behind the ports of this shard: reads their frames, and sends them notifications.
 
 use super::arrival::Arrival;
-use super::{Fabric, Handoff, SendersByPort};
+use super::{Fabric, SendersByPort};
 use crate::congestion::RateAdvertiser;
 use crate::congestion::senders::{Disposition, Refusal, Senders, SlowQueue};
-use crate::descriptor::Descriptor;
 use crate::egress::EgressPort;
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Crossing, Slot, Way};
@@ -12,14 +11,11 @@ use crate::forwarding::{Forwarding, Verdict};
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::Volume;
 use crate::program::{PortSettings, Program};
-use crate::queue::Queued;
 use crate::reason::{Consumed, DropReason};
-use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
+use units::{Bytes, Nanos, PortId, QueueId, QueueSet};
 
 /// The most calls that empty the schemes of a port which a reload turns off, so that the turn stays short.
 const LAST_CALLS: usize = 8;
-/// The most notifications handed to another shard at once.
-const HANDED_OVER_AT_ONCE: u64 = 16;
 
 impl<F: Frame> Fabric<F> {
     /// Gives the senders of each port of this shard the settings of `spare`. A port that starts to notify senders takes its
@@ -72,16 +68,6 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Prefetches the flows of frames that another shard has admitted.
-    pub(super) fn look_ahead_handed_over(&mut self, handoffs: &[Handoff<F>]) {
-        // If no port reads them now, skip the prefetch: they may wait for long.
-        let senders = self.notifying.iter().next().and_then(|port| self.senders[port.index()].as_mut());
-        if let Some(senders) = senders {
-            let frames = handoffs.iter().filter_map(Handoff::frame);
-            senders.look_ahead(Way::Out, frames.map(|(_, frame)| frame.headers()));
-        }
-    }
-
     /// Shows the schemes of `egress` a frame that goes out through it.
     #[inline(never)]
     pub(super) fn show_senders(&mut self, egress: PortId, arrival: Arrival, frame: &mut F) {
@@ -91,19 +77,6 @@ impl<F: Frame> Fabric<F> {
         let limited = self.ingress[egress.index()].lossless().contains(priority);
         if let Some(senders) = &mut self.senders[egress.index()] {
             senders.send(Crossing::new(now, port, length, limited, &descriptor), frame.headers_mut());
-        }
-    }
-
-    /// As [`Self::show_senders`], for a frame that another shard has admitted. A handoff carries the frame alone, so it is
-    /// parsed again.
-    pub(super) fn show_senders_handed_over(&mut self, egress: PortId, queued: &mut Queued<F>) {
-        if self.notifying.contains(egress)
-            && let Some(descriptor) = Descriptor::parse(queued.frame.headers(), queued.length())
-        {
-            let Queued { since: now, charge, queue, .. } = *queued;
-            let (port, priority, length) = (charge.ingress(), charge.group(), queued.length());
-            let arrival = Arrival { now, port, priority, queue, length, descriptor };
-            self.show_senders(egress, arrival, &mut queued.frame);
         }
     }
 
@@ -150,15 +123,14 @@ impl<F: Frame> Fabric<F> {
     }
 
     /// The queue of a frame from the long link of `port` that may have to go slowly, and otherwise waits in the usual one of
-    /// `arrival`. Frames for a port of another shard always wait in the usual one, because this shard does not see what
-    /// waits there.
+    /// `arrival`.
     #[cold]
     pub(super) fn slowly(&mut self, slot: Slot, verdict: Verdict, arrival: Arrival) -> QueueId {
         let Arrival { now, port, priority, queue: usual, .. } = arrival;
         let Verdict::Forward(egress) = verdict else { return usual };
         let to = &mut self.egress[egress.index()];
         // A frame that bounced stays in the queue of its isolated priority.
-        let may_change = self.owned.contains(egress) && usual == priority.into();
+        let may_change = usual == priority.into();
         let slow = to.slow_queue(priority).filter(|_| may_change);
         let (Some((slow, entered)), Some(senders)) = (slow, &mut self.senders[port.index()]) else {
             return usual;
@@ -224,28 +196,15 @@ impl<F: Frame> Fabric<F> {
 
     /// Lets the schemes of `port` make the notifications that are due.
     pub(super) fn notify(&mut self, now: Nanos, port: PortId, program: &Program) {
-        let Self { senders, egress, outboxes, owners, owned, .. } = self;
+        let Self { senders, egress, .. } = self;
         let Some(senders) = &mut senders[port.index()] else { return };
         let severe = severe(senders, &egress[port.index()]);
-        let mut handed_over = 0;
         senders.notify(now, severe, |ingress, notification| {
             let Some((port, notification)) = sender(program, port, ingress, notification) else {
                 return Offer::Unreachable;
             };
-            if owned.contains(port) {
-                let taken = egress[port.index()].notifications.push(notification);
-                return if taken { Offer::Taken } else { Offer::Full { until: Nanos::NEVER } };
-            }
-            // The room in the other shard is unknown here, so hand over no more than its port can send in the
-            // meantime.
-            let outbox = &mut outboxes[owners[port.index()].index()];
-            if handed_over == HANDED_OVER_AT_ONCE || !outbox.notify(port, notification) {
-                let length = WireBytes::of_frame(notification.length());
-                let each = program.port(port).rate.serialization().time_of(length);
-                return Offer::Full { until: now + each * HANDED_OVER_AT_ONCE };
-            }
-            handed_over += 1;
-            Offer::Taken
+            let taken = egress[port.index()].notifications.push(notification);
+            if taken { Offer::Taken } else { Offer::Full { until: Nanos::NEVER } }
         });
     }
 

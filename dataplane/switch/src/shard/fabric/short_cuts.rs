@@ -35,13 +35,11 @@ impl<F: Frame> Fabric<F> {
     #[inline(always)]
     pub(super) fn pass(&mut self, arrival: &Arrival, egress: PortId, links: &impl Links<F>) -> Option<Nanos> {
         let Arrival { now, port, priority, queue, length, .. } = *arrival;
-        let is_owned = self.owned.contains(egress);
-        let Self { id, ledger, ingress, egress: ports, pools, .. } = self;
+        let Self { ledger, ingress, egress: ports, pools, .. } = self;
         let from = &ingress[port.index()];
         let group = &from.groups[priority.index()];
         let (lossless, load) = (group.is_lossless(), Load::of_frame(length));
-        let may_pass = is_owned
-            && self.paused.is_empty()
+        let may_pass = self.paused.is_empty()
             && !ingress[egress.index()].is_due(now)
             && group.has_room(load.cells, pools)
             && ports[egress.index()].may_pass(now, length, queue, lossless, pools)
@@ -50,8 +48,8 @@ impl<F: Frame> Fabric<F> {
             return None;
         }
         ledger.admit(port, egress, priority, load);
-        ledger.depart(*id, port, egress, priority, load);
-        ingress[port.index()].pass_within_room(priority, load, ledger, pools);
+        ledger.depart(port, egress, priority, load);
+        ingress[port.index()].pass_within_room(priority, load, pools);
         Some(ports[egress.index()].pass(now, length, queue, lossless, pools))
     }
 

@@ -1,6 +1,5 @@
-//! Whole switches: several queues for a priority, and what other shards hand over.
+//! Whole switches, and several queues for a priority.
 
-mod handoff;
 mod ingress;
 mod queues;
 mod random;
@@ -14,7 +13,7 @@ use crate::program::{
     Scheduling, Settings, Threshold,
 };
 use std::sync::Arc;
-use units::{BitRate, Bytes, Nanos, PauseQuanta, PortId, Priority, PrioritySet, QueueId};
+use units::{BitRate, Bytes, Nanos, PauseQuanta, PortId, PortSet, Priority, PrioritySet, QueueId};
 use wire::ethernet::MacAddress;
 use wire::pfc;
 
@@ -109,7 +108,7 @@ impl Bench {
         let program = Program::new(settings(ports)).unwrap();
         let ports = program.settings().ports.len();
         let ledger = Arc::new(Ledger::new(ports, 1));
-        let fabric = Fabric::new(ShardId(0), &program, ledger, vec![ShardId(0); ports]);
+        let fabric = Fabric::new(ShardId(0), &program, ledger, PortSet::first(ports));
         Self { program, fabric, now: Nanos::ZERO }
     }
 
