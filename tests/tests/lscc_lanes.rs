@@ -166,7 +166,7 @@ fn a_sender_whose_packets_come_astray_is_marked_and_never_told() {
 }
 
 #[test]
-fn a_flood_of_messages_to_another_lane_leaves_the_lead_64_of_them() {
+fn a_flood_of_messages_to_another_lane_leaves_the_lead_16_of_them() {
     let mut lanes = Lanes::new(settings(), 2, 7, STEP, AWAY);
     introduce(&mut lanes, 1);
     let before = lanes.inspect(B).ingress;
@@ -176,16 +176,16 @@ fn a_flood_of_messages_to_another_lane_leaves_the_lead_64_of_them() {
     }
     lanes.run_until(lanes.now + AWAY * 20);
     lanes.stalled = None;
-    lanes.run_until(lanes.now + AWAY * 4);
+    lanes.run_until(lanes.now + AWAY * 8);
     let after = lanes.inspect(B).ingress;
     let heard = Consumed::RateFeedback.index();
-    assert_eq!(after.consumed[heard].frames - before.consumed[heard].frames, 64);
+    assert_eq!(after.consumed[heard].frames - before.consumed[heard].frames, 16);
     let dropped = lanes.dropped();
     assert_eq!(
         dropped.into_iter().map(|(why, it)| (why, it.frames)).collect::<Vec<_>>(),
-        [(DropReason::LeadBusy, 136)]
+        [(DropReason::LeadBusy, 184)]
     );
-    assert_eq!(lanes.inspect(B).notifiers.lscc.unwrap().feedback.accepted, 1 + 64);
+    assert_eq!(lanes.inspect(B).notifiers.lscc.unwrap().feedback.accepted, 1 + 16);
 }
 
 /// The rates that the far end of a link says while lanes carry 2 Gb/s away through the first of these ports, of 3, and some more through the others.

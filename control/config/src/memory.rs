@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use switch::lanes::beyond_pools;
-use switch::program::{BufferSettings, GroupSettings, Packing, PortSettings, Settings};
+use switch::lanes::{beyond_pools, unseen};
+use switch::program::{BufferSettings, GroupSettings, LosslessGroup, Packing, PortSettings, Settings};
 use switch::{ControlFrame, ForwardingSettings};
 use units::{Bytes, Cells, Interval, PortId, WireBytes};
 use wire::lldp::LONGEST_EMITTED;
@@ -134,8 +134,11 @@ pub(crate) fn packing(
 /// What lossless groups may hold beyond the pools while lanes do not see each other's frames.
 fn beyond_all_pools(ports: &[PortSettings], runtime: &Runtime) -> Bytes {
     let of_port = |port: &PortSettings| {
-        let groups = port.groups.iter().filter_map(GroupSettings::lossless).count() as u64;
-        Bytes(beyond_pools(lanes(runtime), port.max_frame).0.saturating_mul(groups))
+        let beyond = beyond_pools(lanes(runtime), port.max_frame);
+        let others = lanes(runtime).saturating_sub(1);
+        // Lanes that begin at once may each take of the reserved part for themselves, too.
+        let reserved = |group: &LosslessGroup| Bytes(others * group.reserved.0.min(unseen(port.max_frame).0));
+        port.groups.iter().filter_map(GroupSettings::lossless).map(|group| beyond + reserved(group)).sum()
     };
     ports.iter().map(of_port).sum()
 }

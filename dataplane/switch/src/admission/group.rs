@@ -190,7 +190,7 @@ impl Group {
         let reserved = self.of_reserved(bytes);
         let shared = self.shared + (bytes - reserved);
         pools.shared.watermark.note(pools.shared.held.0 + (bytes - reserved));
-        self.watermark.note(self.reserved + reserved + shared);
+        self.watermark.note(self.reserved + reserved + shared + self.others.reserved + self.others.shared);
         // Departures free the shared part first.
         let gone = bytes.min(shared);
         pools.shared.held.0 = pools.shared.held.0 + (bytes - reserved) - gone;
@@ -323,11 +323,11 @@ impl Group {
         self.reserved += reserved;
         self.shared += shared;
         pools.shared.take(shared);
-        self.watermark.note(self.reserved + self.shared);
+        self.watermark.note(self.reserved + self.shared + self.others.reserved + self.others.shared);
         if headroom > 0 {
             self.headroom += headroom;
             pools.headroom.take(headroom);
-            self.headroom_watermark.note(self.headroom);
+            self.headroom_watermark.note(self.headroom + self.others.headroom);
         }
     }
 

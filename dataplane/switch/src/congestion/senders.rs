@@ -94,6 +94,11 @@ impl Senders {
         Some(self.limiter.as_mut()?.lead(now, bytes, &mut self.flows))
     }
 
+    /// All bytes that have gone out here and to which a rate applies; `None` without one.
+    pub fn limited(&self) -> Option<u64> {
+        self.limiter.as_ref().map(|it| it.limited().0)
+    }
+
     /// Goes by what the lead has told.
     pub fn follow(&mut self, now: Nanos, pace: Pace) {
         if let Some(limiter) = &mut self.limiter {

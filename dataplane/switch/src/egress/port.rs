@@ -177,10 +177,9 @@ impl EgressPort {
         self.queues.iter_mut().zip(waiting).for_each(|(queue, waiting)| queue.note_others(*waiting));
     }
 
-    /// Bytes on the wire of all that it has sent so far, control frames among it.
-    pub fn sent(&self) -> WireBytes {
-        let queues = self.queues.iter().map(|queue| queue.counters.transmitted);
-        (self.control + queues.sum::<Volume>()).on_the_wire()
+    /// All that it has sent so far, control frames among it.
+    pub fn sent(&self) -> Volume {
+        self.control + self.queues.iter().map(|queue| queue.counters.transmitted).sum()
     }
 
     /// Bytes that the frames in the first queues of `priorities` take on the wire, short ones not counted as padded.
@@ -468,16 +467,17 @@ impl EgressPort {
         self.gate.pauses.ignore(now, self.watchdog.forwarding());
     }
 
-    /// As [`EgressPort::pause`], for a pause that another lane has received and counted.
+    /// As [`EgressPort::pause`], for a pause that another lane has received and counted: the time that is left of it, and
+    /// whether it was one.
     pub fn hear<F: Frame>(
         &mut self,
         now: Nanos,
         priority: Priority,
-        time: Interval,
+        (time, stops): (Interval, bool),
         store: &Store<F>,
         report: impl FnMut(QueueId, WatchdogChange),
     ) {
-        self.watch_pause(now, priority, time != Interval::ZERO, store, report);
+        self.watch_pause(now, priority, stops, store, report);
         self.gate.pauses.hear(now, priority, time);
         self.gate.pauses.ignore(now, self.watchdog.forwarding());
     }

@@ -215,6 +215,19 @@ impl IngressPort {
         }
     }
 
+    /// As [`IngressPort::wake`], on a lane: others may have taken frames before, which are not under way.
+    pub fn wake_behind(&mut self, now: Nanos, accounts: Accounts<'_>, pools: &Pools) {
+        let (scheme, _, look) = self.show(accounts, pools);
+        let received = look.received();
+        match scheme {
+            Scheme::Bifrost(bifrost) => bifrost.wake_behind(now, received),
+            scheme => scheme.wake(now),
+        }
+        if let Some(advertiser) = &mut self.advertiser {
+            advertiser.wake(now);
+        }
+    }
+
     /// Calls the scheme when its deadline has come.
     pub fn call_scheme(&mut self, now: Nanos, accounts: Accounts<'_>, pools: &Pools) {
         let (scheme, pauses, look) = self.show(accounts, pools);

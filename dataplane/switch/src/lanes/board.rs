@@ -55,7 +55,7 @@ pub struct Board {
     paces: Box<[Line]>,
     horizons: Box<[Claims]>,
     hash: Option<PairHash>,
-    /// By lane: control frames for the lead.
+    /// By lane and port: control frames for the lead.
     posts: Box<[Post]>,
     /// By lane. The lead reads the totals of the others where it needs them exactly, at deadlines.
     ledgers: Box<[Arc<Ledger>]>,
@@ -164,7 +164,7 @@ impl Board {
             paces: lines(ports),
             hash: Some(PairHash::default()),
             horizons: (0..ports).map(|_| Claims::default()).collect(),
-            posts: (0..lanes).map(|_| Post::new()).collect(),
+            posts: (0..lanes * ports).map(|_| Post::new()).collect(),
             ledgers: (0..lanes).map(|_| Arc::new(Ledger::new(ports, 1))).collect(),
         }
     }
@@ -194,8 +194,8 @@ impl Board {
         &self.ledgers[lane]
     }
 
-    pub(super) fn post(&self, lane: usize) -> &Post {
-        &self.posts[lane]
+    pub(super) fn post(&self, lane: usize, port: PortId) -> &Post {
+        &self.posts[self.place(lane, port)]
     }
 
     #[inline]

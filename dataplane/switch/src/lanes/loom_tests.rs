@@ -28,7 +28,7 @@ fn lanes() -> [Lane; 2] {
 /// Shows a level, and with `fence` ends the turn; then looks at the other lane. Returns whether it saw something.
 fn show_and_look(mut lane: Lane, with_fence: bool) -> bool {
     let level = |_| Level { shared: Cells(5), ..Level::default() };
-    lane.show(PORT, PrioritySet::EMPTY.with(P3), level, Waiting::default());
+    lane.show(PORT, PrioritySet::EMPTY.with(P3), level, Default::default());
     if with_fence {
         lane.end_turn(PoolUse::default());
     }
@@ -67,7 +67,7 @@ fn control_frames_come_to_the_lead_whole_and_in_order() {
         });
         let mut next = 1;
         let mut take = || {
-            while let Some(letter) = lead.next_letter() {
+            while let Some(letter) = lead.next_letter(PORT) {
                 assert_eq!((letter.at, letter.length), (Nanos(next), Bytes(next)));
                 assert_eq!(letter.headers(), [next as u8; 9]);
                 next += 1;
@@ -88,7 +88,7 @@ fn a_frame_that_comes_as_a_slot_ends(received_first: bool) {
         let ledger = board.ledger(1).clone();
         let other = thread::spawn(move || {
             ledger.admit(PORT, PORT, P3, Load::of_frame(Bytes(60)));
-            follower.show_received(PORT, PrioritySet::EMPTY.with(P3), |_| WireBytes(84));
+            follower.show_received(PORT, |_| WireBytes(84));
         });
         let received = || lead.received_by_others(PORT, P3) > WireBytes(0);
         let waits = || lead.ledgers_of_others().any(|it| it.ingress_queue(PORT, P3).frames > 0);
@@ -169,7 +169,7 @@ fn the_newest_pause_stands_whoever_hears_which_first() {
         let first = thread::spawn(move || one.tell_pause(Nanos(1_600), PORT, P3, Interval(16_000)));
         let second = thread::spawn(move || two.tell_pause(Nanos(3_200), PORT, P3, Interval::ZERO));
         let mut stands = None;
-        let mut look = |now| three.hear_pauses(Nanos(now), PORT, |_, left| stands = Some(left));
+        let mut look = |now| three.hear_pauses(Nanos(now), PORT, |_, left, _| stands = Some(left));
         look(4_800);
         first.join().unwrap();
         second.join().unwrap();

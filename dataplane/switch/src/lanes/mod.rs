@@ -80,6 +80,10 @@ struct PortState {
     noticed: WireBytes,
     /// What the others had taken to which a rate applies, when that was last looked at.
     limited: u64,
+    /// What this lane has taken to which a rate applies.
+    taken: u64,
+    /// What the limiter of this lane had counted at the end of the last turn; `None` if there was none.
+    counted: Option<u64>,
     waiting: Waiting,
     /// The words of the other lanes that it has heeded, by lane.
     known: Vec<[u64; Priority::COUNT]>,
@@ -190,9 +194,9 @@ impl Lane {
     }
 
     /// Calls `heed` for each pause that another lane has received since the last look, if it is the newest, with the time that
-    /// is left of it at `now`.
+    /// is left of it at `now`, and whether it was one and not the end of one.
     #[inline]
-    pub fn hear_pauses(&mut self, now: Nanos, port: PortId, mut heed: impl FnMut(Priority, Interval)) {
+    pub fn hear_pauses(&mut self, now: Nanos, port: PortId, mut heed: impl FnMut(Priority, Interval, bool)) {
         for lane in self.others() {
             let PortState { known, newest, .. } = &mut self.ports[port.index()];
             for priority in Priority::all() {
@@ -200,7 +204,7 @@ impl Lane {
                 let heard = self.board.heard(now, (lane, port), priority, &mut known[lane][index]);
                 if let Some(Heard { at, lasts }) = heard.filter(|heard| heard.at >= newest[index]) {
                     newest[index] = at;
-                    heed(priority, (at + lasts).since(now));
+                    heed(priority, (at + lasts).since(now), lasts != Interval::ZERO);
                 }
             }
         }
@@ -257,7 +261,7 @@ impl Lane {
         port: PortId,
         holding: PrioritySet,
         levels: impl Fn(Priority) -> Level,
-        waiting: Waiting,
+        (waiting, counted): (Waiting, Option<u64>),
     ) {
         let state = &mut self.ports[port.index()];
         let before = state.version;
@@ -274,7 +278,11 @@ impl Lane {
             }
         }
         state.holding = holding;
-        let waiting = Waiting { claimed: state.claimed, ..waiting };
+        // One that starts anew has counted nothing that others do not know.
+        let before_turn = core::mem::replace(&mut state.counted, counted);
+        let more = counted.zip(before_turn).map_or(0, |(now, before)| now.saturating_sub(before));
+        state.taken = state.taken.wrapping_add(more);
+        let waiting = Waiting { claimed: state.claimed, limited: state.taken, ..waiting };
         let cells = |cells: u32| Cells(cells.into());
         let grew = |(shown, now): (u32, u32)| differ(cells(shown), cells(now));
         let mut pairs = state.waiting.cells.into_iter().zip(waiting.cells);
@@ -282,8 +290,10 @@ impl Lane {
         let claimed = waiting.claimed.wrapping_sub(state.waiting.claimed) >= GRAIN.bytes().0;
         let limited = waiting.limited.wrapping_sub(state.waiting.limited) >= GRAIN.bytes().0;
         if claimed || limited || grew {
-            state.waiting = waiting;
-            self.board.show_waiting(self.number, port, &waiting);
+            // Or what grows by less than the grain each time would never count as grown.
+            let cells = if grew { waiting.cells } else { state.waiting.cells };
+            state.waiting = Waiting { cells, ..waiting };
+            self.board.show_waiting(self.number, port, &state.waiting);
         }
         if grew || state.version != before {
             state.version = before + 1;
@@ -291,14 +301,9 @@ impl Lane {
         }
     }
 
-    /// Shows what has come in through `port` in these `priorities`.
-    pub fn show_received(
-        &mut self,
-        port: PortId,
-        priorities: PrioritySet,
-        of: impl Fn(Priority) -> WireBytes,
-    ) {
-        for priority in priorities.iter() {
+    /// Shows what has come in through `port`, at all priorities: during a reload, another lane may count one before this one.
+    pub fn show_received(&mut self, port: PortId, of: impl Fn(Priority) -> WireBytes) {
+        for priority in Priority::all() {
             let (shown, received) = (&mut self.ports[port.index()].received[priority.index()], of(priority));
             if *shown != received {
                 *shown = received;
@@ -320,12 +325,12 @@ impl Lane {
 
     /// Leaves a control frame to the lead. Returns whether there was room.
     pub fn post(&self, now: Nanos, port: PortId, length: Bytes, headers: &[u8]) -> bool {
-        self.board.post(self.number).put(now, port, length, headers)
+        self.board.post(self.number, port).put(now, length, headers)
     }
 
-    /// The next control frame that another lane has left to the lead.
-    pub fn next_letter(&self) -> Option<Letter> {
-        self.others().find_map(|lane| self.board.post(lane).take())
+    /// The next control frame of `port` that another lane has left to the lead.
+    pub fn next_letter(&self, port: PortId) -> Option<Letter> {
+        self.others().find_map(|lane| self.board.post(lane, port).take())
     }
 
     /// The ledgers of the other lanes.

@@ -1,14 +1,14 @@
-//! Control frames on their way from a lane to the lead.
+//! Control frames of a port on their way from a lane to the lead.
 
 use crate::sync::{AtomicU64, Ordering};
-use units::{Bytes, Nanos, PortId};
+use units::{Bytes, Nanos};
 use wire::ethernet;
 
-/// Frames that may wait: far more than neighbours send within a turn, and a bound for one that floods.
-const PLACES: u64 = 64;
-/// The longest frame that is carried: a whole one without jumbo payload, as all of these are.
-const MOST: usize = ethernet::HEADER_LEN + 1_500;
-/// Words of a place: when the frame came in and where, and its bytes.
+/// Frames that may wait: more than a neighbour sends within a turn, and a bound for one that floods.
+pub(super) const PLACES: u64 = 16;
+/// The longest frame that is carried: a whole one with a tag and without jumbo payload, as all of these are.
+const MOST: usize = ethernet::HEADER_LEN + 4 + 1_500;
+/// Words of a place: when the frame came in, how long it is, and its bytes.
 const WORDS: usize = 2 + MOST.div_ceil(8);
 
 /// A frame that a lane received for the lead.
@@ -16,8 +16,6 @@ const WORDS: usize = 2 + MOST.div_ceil(8);
 pub(crate) struct Letter {
     /// When it came in.
     pub at: Nanos,
-    /// The port through which it came in.
-    pub port: PortId,
     /// Its length in the frame's own headers, which may be more than was kept of it.
     pub length: Bytes,
     kept: usize,
@@ -48,7 +46,7 @@ impl Post {
     }
 
     /// Puts a frame in. Returns whether it had room, and the frame was not too long.
-    pub fn put(&self, at: Nanos, port: PortId, length: Bytes, headers: &[u8]) -> bool {
+    pub fn put(&self, at: Nanos, length: Bytes, headers: &[u8]) -> bool {
         let written = self.written.load(Ordering::Relaxed);
         let is_full = written - self.read.load(Ordering::Acquire) >= PLACES;
         if is_full || headers.len() > MOST {
@@ -57,7 +55,7 @@ impl Post {
         let [time, what, bytes @ ..] = &self.places[(written % PLACES) as usize];
         time.store(at.0, Ordering::Relaxed);
         let length = length.0.min(u64::from(u32::MAX));
-        what.store(u64::from(port.0) << 48 | (headers.len() as u64) << 32 | length, Ordering::Relaxed);
+        what.store((headers.len() as u64) << 32 | length, Ordering::Relaxed);
         for (word, chunk) in bytes.iter().zip(headers.chunks(8)) {
             let mut whole = [0; 8];
             whole[..chunk.len()].copy_from_slice(chunk);
@@ -82,7 +80,6 @@ impl Post {
         }
         let letter = Letter {
             at: Nanos(time.load(Ordering::Relaxed)),
-            port: PortId((what >> 48) as u16),
             length: Bytes(u64::from(what as u32)),
             kept,
             bytes,
@@ -100,14 +97,11 @@ mod tests {
     fn frames_come_out_in_order_and_as_they_went_in_and_one_more_than_there_is_room_for_is_refused() {
         let post = Post::new();
         let frame = |number: u64| vec![number as u8; 14 + number as usize];
-        let put = |number: u64| post.put(Nanos(number), PortId(3), Bytes(2_000 + number), &frame(number));
+        let put = |number: u64| post.put(Nanos(number), Bytes(2_000 + number), &frame(number));
         assert!((0..PLACES).all(put) && !put(PLACES));
         for number in 0..PLACES {
             let letter = post.take().unwrap();
-            assert_eq!(
-                (letter.at, letter.port, letter.length),
-                (Nanos(number), PortId(3), Bytes(2_000 + number))
-            );
+            assert_eq!((letter.at, letter.length), (Nanos(number), Bytes(2_000 + number)));
             assert_eq!(letter.headers(), frame(number));
             assert!(put(number));
         }
@@ -116,7 +110,7 @@ mod tests {
     #[test]
     fn the_longest_frame_fits_and_one_byte_more_does_not() {
         let post = Post::new();
-        let put = |length| post.put(Nanos(1), PortId(0), Bytes(60), &vec![7; length]);
+        let put = |length| post.put(Nanos(1), Bytes(60), &vec![7; length]);
         assert!(put(MOST) && !put(MOST + 1));
         assert_eq!(post.take().unwrap().headers(), [7; MOST]);
         assert!(post.take().is_none());

@@ -23,7 +23,7 @@ fn lanes<const N: usize>() -> [Lane; N] {
 
 fn show(lane: &mut Lane, cells: u64) {
     let level = |_| Level { shared: Cells(cells), headroom: Cells(2 * cells), ..Level::default() };
-    lane.show(PORT, PrioritySet::EMPTY.with(P3), level, Waiting::default());
+    lane.show(PORT, PrioritySet::EMPTY.with(P3), level, Default::default());
     lane.end_turn(PoolUse { shared: Bytes(16 * cells), ..PoolUse::default() });
 }
 
@@ -74,11 +74,40 @@ fn there_is_news_of_a_lane_when_it_shows_something_new_and_once() {
 }
 
 #[test]
+fn what_grows_by_less_than_the_grain_each_turn_is_shown_in_the_end_whatever_is_claimed_meanwhile() {
+    let [mut one, mut two] = lanes();
+    let mut cells = [0; Priority::COUNT];
+    for turn in 1..=400 {
+        // A grain is claimed each time.
+        one.settle(PORT, 0, 20_000);
+        cells[P3.index()] = 600 * turn;
+        let waiting = Waiting { cells, ..Waiting::default() };
+        one.show(PORT, PrioritySet::EMPTY, |_| Level::default(), (waiting, None));
+        if two.has_news(PORT) {
+            two.look_at_waiting(PORT);
+        }
+        let seen = two.ports[PORT.index()].elsewhere[P3.index()];
+        assert!(u64::from(cells[P3.index()]) - seen < GRAIN.0, "{seen} of {}", cells[P3.index()]);
+    }
+}
+
+#[test]
+fn a_limiter_that_starts_anew_counts_from_there() {
+    let [mut one, mut two] = lanes();
+    let mut limited = |counted| {
+        one.show(PORT, PrioritySet::EMPTY, |_| Level::default(), (Waiting::default(), counted));
+        two.limited_of_others(PORT).0
+    };
+    let counted = [Some(50_000), Some(90_000), None, Some(1_000_000), Some(1_020_000), Some(7), Some(20_007)];
+    assert_eq!(counted.map(&mut limited), [0, 40_000, 0, 0, 20_000, 0, 20_000]);
+}
+
+#[test]
 fn the_newest_pause_counts_whoever_received_it() {
     let [mut one, mut two, mut three] = lanes();
     let heard = |lane: &mut Lane, now| {
         let mut heard = Vec::new();
-        lane.hear_pauses(Nanos(now), PORT, |priority, left| heard.push((priority, left.0)));
+        lane.hear_pauses(Nanos(now), PORT, |priority, left, _| heard.push((priority, left.0)));
         heard
     };
     one.tell_pause(Nanos(16_000), PORT, P3, Interval(3_200));
@@ -98,12 +127,12 @@ fn stamps_wrap_and_still_tell_older_from_newer() {
         let [mut one, mut two] = lanes();
         one.tell_pause(Nanos(at), PORT, P3, Interval(1_600));
         let mut heard = None;
-        two.hear_pauses(Nanos(at + 160), PORT, |_, left| heard = Some(left.0));
+        two.hear_pauses(Nanos(at + 160), PORT, |_, left, _| heard = Some(left.0));
         assert_eq!(heard, Some(1_440));
         two.tell_pause(Nanos(at + 320), PORT, P3, Interval::ZERO);
         one.tell_pause(Nanos(at + 160), PORT, P3, Interval(1_600));
         heard = None;
-        two.hear_pauses(Nanos(at + 480), PORT, |_, left| heard = Some(left.0));
+        two.hear_pauses(Nanos(at + 480), PORT, |_, left, _| heard = Some(left.0));
         assert_eq!(heard, None, "an older one does not replace a newer one");
     }
 }
@@ -113,7 +142,7 @@ fn what_a_follower_wants_keeps_the_lead_and_what_the_lead_pauses_keeps_the_follo
     let [mut lead, mut follower] = lanes();
     let mut waiting = Waiting::default();
     waiting.wants[P3.index()] = Some(PauseCause::MemoryLow);
-    follower.show(PORT, PrioritySet::EMPTY, |_| Level::default(), waiting);
+    follower.show(PORT, PrioritySet::EMPTY, |_| Level::default(), (waiting, None));
     assert_eq!(lead.kept(PORT)[P3.index()], Some(PauseCause::MemoryLow));
     assert_eq!(follower.kept(PORT), [None; Priority::COUNT]);
     let p3 = PrioritySet::EMPTY.with(P3);
@@ -121,6 +150,6 @@ fn what_a_follower_wants_keeps_the_lead_and_what_the_lead_pauses_keeps_the_follo
     assert_eq!(follower.kept(PORT)[P3.index()], Some(PauseCause::Threshold));
     lead.show_paused(PORT, p3, p3);
     assert_eq!(follower.kept(PORT)[P3.index()], Some(PauseCause::ReceiveRing));
-    follower.show(PORT, PrioritySet::EMPTY, |_| Level::default(), Waiting::default());
+    follower.show(PORT, PrioritySet::EMPTY, |_| Level::default(), Default::default());
     assert_eq!(lead.kept(PORT), [None; Priority::COUNT]);
 }

@@ -63,8 +63,8 @@ impl<F: Frame> Shard<F> {
     /// If `board` does not match the program or has no such lane: a mistake of the caller.
     pub fn lane(number: usize, program: Arc<Program>, board: Arc<Board>) -> Self {
         assert!(number < board.lanes() && program.settings().ports.len() == board.ports());
-        let owners = vec![ShardId(0); board.ports()];
-        let mut shard = Self::new(ShardId(0), program, board.ledger(number).clone(), owners);
+        let (ledger, all) = (board.ledger(number).clone(), PortSet::first(board.ports()));
+        let mut shard = Self::new(ShardId(0), program, ledger, all);
         shard.fabric.join(number, board, &shard.program);
         shard
     }

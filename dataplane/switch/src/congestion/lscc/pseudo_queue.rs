@@ -23,6 +23,8 @@ pub(crate) struct PseudoQueue {
     longest: WireBytes,
     /// All that has drained so far.
     left: WireBytes,
+    /// All that has arrived here so far, which wraps.
+    arrived: WireBytes,
 }
 
 impl PseudoQueue {
@@ -30,7 +32,7 @@ impl PseudoQueue {
     pub fn new(limit: Option<WireBytes>) -> Self {
         let most = limit.unwrap_or(WireBytes(u64::MAX));
         let none = WireBytes(0);
-        Self { bytes: none, most, drained: 0, at: Nanos::ZERO, longest: none, left: none }
+        Self { bytes: none, most, drained: 0, at: Nanos::ZERO, longest: none, left: none, arrived: none }
     }
 
     /// Sets another limit; the content stays, as far as it fits.
@@ -61,6 +63,13 @@ impl PseudoQueue {
     /// Adds arriving bytes.
     #[inline]
     pub fn arrive(&mut self, bytes: WireBytes) {
+        self.arrived.0 = self.arrived.0.wrapping_add(bytes.0);
+        self.add(bytes);
+    }
+
+    /// Adds bytes that have arrived at other lanes.
+    #[inline]
+    pub fn add(&mut self, bytes: WireBytes) {
         self.bytes = WireBytes(self.bytes.0.saturating_add(bytes.0)).min(self.most);
     }
 
@@ -74,6 +83,11 @@ impl PseudoQueue {
     #[inline]
     pub fn bytes(&self) -> WireBytes {
         self.bytes
+    }
+
+    /// All bytes that have arrived here.
+    pub fn arrived(&self) -> WireBytes {
+        self.arrived
     }
 
     /// All bytes that have drained at a rate so far, which wraps.

@@ -272,8 +272,13 @@ impl RateLimiter {
             WireBytes(0) => self.drain(now),
             _ => self.advance(now, flows),
         };
-        self.queue.arrive(bytes);
+        self.queue.add(bytes);
         Pace { rate, queue: self.queue.bytes() }
+    }
+
+    /// All bytes that have gone out here so far and to which the rate applies.
+    pub fn limited(&self) -> WireBytes {
+        self.queue.arrived()
     }
 
     /// Goes by what the lead has told.

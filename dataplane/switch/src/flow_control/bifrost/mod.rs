@@ -151,6 +151,14 @@ impl Bifrost {
         }
     }
 
+    /// As [`Bifrost::wake`], where bytes have come in before `now`, up to this total: F counts what comes from now on.
+    pub fn wake_behind(&mut self, now: Nanos, received: WireBytes) {
+        if self.began.is_none() {
+            self.received = received.0;
+        }
+        self.wake(now);
+    }
+
     /// Ends the slot.
     pub fn on_deadline(&mut self, now: Nanos, look: Look<'_>) -> Option<Directive> {
         // In this order: a frame that another lane takes in between is in F or in L, and may be in both.

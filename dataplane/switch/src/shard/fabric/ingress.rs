@@ -217,9 +217,9 @@ impl<F: Frame> Fabric<F> {
         let ingress = &mut self.ingress[port.index()];
         // Messages that two neighbours exchange about their queues must not keep both awake for ever.
         if carries_data && self.equipped.contains(port) && ingress.wakes() {
-            ingress.wake(now);
-            self.changed.insert(port);
+            self.wake(now, port);
         }
+        let ingress = &mut self.ingress[port.index()];
         if !ingress.pauses.paused().is_empty() {
             if self.recorder.is_on() {
                 self.recorder.note_thresholds(now, ingress);

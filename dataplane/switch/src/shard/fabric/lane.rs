@@ -4,16 +4,20 @@ use super::services::is_rate_feedback;
 use super::{Fabric, services};
 use crate::descriptor::Descriptor;
 use crate::egress::WatchdogEvent;
+use crate::flow_control::Accounts;
 use crate::frame::{Frame, Transmitter};
 use crate::ingress::IngressPort;
-use crate::lanes::{Board, Busy, Claim, Lane, Level, Link, Queues, Waiting};
-use crate::ledger::{Ledger, Volume};
+use crate::lanes::{Board, Busy, Claim, Lane, Level, Link, Pace, Queues, Waiting};
+use crate::ledger::Volume;
 use crate::program::{PortSettings, Program};
 use crate::reason::DropReason;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 use std::sync::Arc;
 use units::{Bytes, Cells, Nanos, PortId, Priority, PrioritySet, WireBytes};
+
+/// Control frames of a port that the lead takes in a turn.
+const LETTERS: usize = 8;
 
 impl<F: Frame> Fabric<F> {
     /// Makes it lane `number` of those that share `board`.
@@ -41,7 +45,7 @@ impl<F: Frame> Fabric<F> {
         self.resume_where_low();
         if leads {
             self.wake_for_others(now);
-            self.read_post(now, program);
+            self.equipped.iter().for_each(|port| self.read_post(now, port, program));
         }
         self.look_at_paces(now);
     }
@@ -63,17 +67,38 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
+    /// Lets no lane go by the rate of a port that has none any more.
+    pub(super) fn end_paces(&mut self) {
+        let Some(lane) = self.lane.as_ref().filter(|lane| lane.leads()) else { return };
+        for port in self.owned.iter().filter(|port| !self.notifying.contains(*port)) {
+            lane.show_pace(port, Pace { rate: None, queue: WireBytes(0) });
+        }
+    }
+
     /// Wakes what sleeps at the lead until frames come in, because they came in at other lanes.
     fn wake_for_others(&mut self, now: Nanos) {
-        let Self { lane, ingress, equipped, changed, .. } = self;
+        let Self { lane, ledger, ingress, pools, equipped, changed, .. } = self;
         let Some(lane) = lane else { return };
         for port in equipped.iter() {
             let ingress = &mut ingress[port.index()];
             if ingress.sleeps() && lane.has_received(port, ingress.lossless()) {
-                ingress.wake(now);
+                ingress.wake_behind(now, Accounts { ledger, lane: Some(lane) }, pools);
                 changed.insert(port);
             }
         }
+    }
+
+    /// Wakes what sleeps at `port` until frames come in, as they do now.
+    pub(super) fn wake(&mut self, now: Nanos, port: PortId) {
+        let Self { lane, ledger, ingress, pools, changed, .. } = self;
+        let ingress = &mut ingress[port.index()];
+        match lane {
+            Some(lane) if ingress.sleeps() => {
+                ingress.wake_behind(now, Accounts { ledger, lane: Some(lane) }, pools);
+            }
+            _ => ingress.wake(now),
+        }
+        changed.insert(port);
     }
 
     /// Leaves a control frame to the lead. Returns `false` where it is to be taken here. One that finds no room is dropped.
@@ -86,10 +111,11 @@ impl<F: Frame> Fabric<F> {
         true
     }
 
-    /// Takes the control frames that other lanes have left to this one.
-    fn read_post(&mut self, now: Nanos, program: &Program) {
-        while let Some(letter) = self.lane.as_ref().and_then(|lane| lane.next_letter()) {
-            let (port, frame) = (letter.port, (letter.headers(), letter.length));
+    /// Takes control frames of `port` that other lanes have left to this one: a few, as more may come as fast.
+    fn read_post(&mut self, now: Nanos, port: PortId, program: &Program) {
+        for _ in 0..LETTERS {
+            let Some(letter) = self.lane.as_ref().and_then(|lane| lane.next_letter(port)) else { break };
+            let frame = (letter.headers(), letter.length);
             let link = services::Link { now, port, settings: program.port(port) };
             match Descriptor::parse(frame.0, frame.1) {
                 Some(descriptor) if is_rate_feedback(descriptor, frame.0) => {
@@ -114,10 +140,10 @@ impl<F: Frame> Fabric<F> {
             // Lossy thresholds and marks go by all that waits.
             egress.note_waiting_of_others(&lane.look_at_waiting(port));
         }
+        if !lane.leads() {
+            ingress.await_lead(now);
+        }
         if !ingress.pauses.paused().is_empty() {
-            if !lane.leads() {
-                ingress.await_lead(now);
-            }
             paused.insert(port);
             changed.insert(port);
         }
@@ -130,11 +156,11 @@ impl<F: Frame> Fabric<F> {
     fn hear_others(&mut self, now: Nanos, port: PortId) {
         let Some(lane) = &mut self.lane else { return };
         let mut heard = [None; Priority::COUNT];
-        lane.hear_pauses(now, port, |priority, left| heard[priority.index()] = Some(left));
-        for (priority, left) in Priority::all().zip(heard) {
-            if let Some(left) = left {
+        lane.hear_pauses(now, port, |priority, left, stops| heard[priority.index()] = Some((left, stops)));
+        for (priority, heard) in Priority::all().zip(heard) {
+            if let Some(pause) = heard {
                 let Self { egress, store, recorder, changed, .. } = self;
-                egress[port.index()].hear(now, priority, left, store, |queue, change| {
+                egress[port.index()].hear(now, priority, pause, store, |queue, change| {
                     recorder.note_watchdog(WatchdogEvent { at: now, port, queue, priority, change });
                 });
                 changed.insert(port);
@@ -151,7 +177,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Shows the others what this lane holds, at the end of a turn.
     pub fn show(&mut self) {
-        let Self { lane, ledger, ingress, egress, pools, owned, notifying, .. } = self;
+        let Self { lane, ingress, egress, pools, owned, senders, .. } = self;
         let Some(lane) = lane else { return };
         for port in owned.iter() {
             let (ingress, egress) = (&ingress[port.index()], &egress[port.index()]);
@@ -162,16 +188,15 @@ impl<F: Frame> Fabric<F> {
                 let [reserved, shared, headroom] = parts.map(|bytes| Cells::within(bytes.0));
                 Level { reserved, shared, headroom }
             };
-            let limits = notifying.contains(port);
-            let limited = if limits { limited(ledger, port, ingress.lossless()) } else { 0 };
+            let counted = senders[port.index()].as_ref().and_then(|senders| senders.limited());
             let cells = own_cells(egress);
             let received = |priority: Priority| ingress.counters.received[priority.index()].on_the_wire();
-            lane.show_received(port, ingress.lossless(), received);
+            lane.show_received(port, received);
             lane.show(
                 port,
                 ingress.holding(),
                 level,
-                Waiting { cells, claimed: 0, limited, wants: ingress.wants(pools) },
+                (Waiting { cells, claimed: 0, limited: 0, wants: ingress.wants(pools) }, counted),
             );
             if lane.leads() {
                 lane.show_paused(port, ingress.pauses.paused(), ingress.paused_for_ring());
@@ -194,7 +219,10 @@ impl<F: Frame> Fabric<F> {
         let claimed = self.claim(now, port, program.port(port), out.room() > 0);
         let before = self.egress[port.index()].sent();
         self.egress_now(now, port, program, out);
-        let used = self.egress[port.index()].sent() - before;
+        let Volume { frames, bytes } = self.egress[port.index()].sent() - before;
+        // Short ones are padded on the way.
+        let least = WireBytes(frames * WireBytes::of_frame(Bytes(0)).0);
+        let used = Volume { frames, bytes }.on_the_wire().max(least);
         if let Some(lane) = &mut self.lane {
             lane.settle(port, claimed, used.0);
         }
@@ -229,13 +257,6 @@ impl<F: Frame> Fabric<F> {
             }
         }
     }
-}
-
-/// The bytes on the wire that a lane has taken for `port`, and to which a rate of that applies.
-fn limited(ledger: &Ledger, port: PortId, lossless: PrioritySet) -> u64 {
-    let ports = (0..ledger.ports() as u16).map(PortId);
-    let taken = |ingress| lossless.iter().map(move |priority| ledger.admitted(ingress, port, priority));
-    ports.flat_map(taken).sum::<Volume>().on_the_wire().0
 }
 
 /// The cells that wait at a port, by priority.

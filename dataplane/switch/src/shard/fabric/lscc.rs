@@ -44,8 +44,9 @@ impl<F: Frame> Fabric<F> {
         length: Bytes,
     ) {
         let Crossing { now, port, descriptor, .. } = frame;
-        if !self.post(Link { now, port, settings }, headers, length) {
-            self.take_feedback(Link { now, port, settings }, descriptor, (headers, length));
+        let link = Link { now, port, settings };
+        if settings.notifiers.lscc.is_none() || !self.post(link, headers, length) {
+            self.take_feedback(link, descriptor, (headers, length));
         }
     }
 

@@ -173,6 +173,7 @@ impl<F: Frame> Fabric<F> {
         }
         self.empty_schemes(now, old, new);
         self.configure_senders(spare);
+        self.end_paces();
         self.listen(now);
         self.note_equipment(new);
         self.recorder.note_ended_pauses(now, self.owned, &self.egress);

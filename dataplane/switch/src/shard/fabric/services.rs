@@ -74,7 +74,13 @@ impl<F: Frame> Fabric<F> {
         (headers, length): (&[u8], Bytes),
     ) {
         let Link { now, port, settings } = entrance;
-        if descriptor.ether_type != EtherType::MAC_CONTROL && self.post(entrance, headers, length) {
+        // A lane judges for itself what no one here takes.
+        let is_for_lead = match descriptor.ether_type {
+            EtherType::PTP => settings.link_delay.is_some(),
+            EtherType::LLDP => true,
+            _ => false,
+        };
+        if is_for_lead && self.post(entrance, headers, length) {
             return;
         }
         let Ok(ethernet) = ethernet::View::parse(headers) else {
