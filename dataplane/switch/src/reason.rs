@@ -94,8 +94,8 @@ reasons! {
         MemoryLow = "memory_low", "`dpdk.pack_below`; the [sum](configuration.md#memory) that `longspan check` prints.";
         /// Lossy, while a quarter of the [receive ring](running.md#a-core-that-is-too-slow) of a port with lossless priorities was unread.
         ReceiveRing = "receive_ring", "More cores; longer frames; less best effort at this port.";
-        /// A control frame that came to another [lane](running.md#lanes) than the first, where 64 wait for that one; or one of more than 1,514 bytes.
-        LeadBusy = "lead_busy", "A neighbour that floods.";
+        /// A control frame that came to another [lane](running.md#lanes) than the first, where 16 of the port wait for that one, or of more than 1,518 bytes.
+        LeadBusy = "lead_busy", "A neighbour that floods, or whose control frames are longer than those of Ethernet.";
         /// A peer paused its queue for so long that the [watchdog](watchdog.md) drops.
         PfcWatchdog = "pfc_watchdog", "The device behind the port; `port.watchdog`.";
         /// No buffer for the copy of a flooded frame.

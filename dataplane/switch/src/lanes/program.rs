@@ -38,8 +38,8 @@ units::named! {
 }
 
 impl Program {
-    /// The program that each of `lanes` lanes runs. Reserved bytes are divided among them, and thresholds that count these stay
-    /// what they are for the sum. For one lane it is this program.
+    /// The program that each of `lanes` lanes runs: its part of the flows and of what lossy queues have reserved. For one lane it
+    /// is this program.
     ///
     /// # Errors
     /// [`LanesRefusal`]: the first setting that works with one lane only.
