@@ -3,6 +3,7 @@
 use switch::program::PortSettings;
 use units::Distance;
 
+use super::lacks::with_enough_lanes;
 use super::levels::Levels;
 use super::request::{PlanError, Request};
 use super::slot::slot;
@@ -35,6 +36,7 @@ impl Built {
     /// [`PlanError`] if there are none, or if they would run with warnings.
     pub fn new(request: &Request) -> Result<Self, PlanError> {
         request.check()?;
+        let request = &with_enough_lanes(request)?;
         let slot = slot(request)?;
         let raw = Form { slot, key: Some(KEY), ..Form::default() };
         let gateway = read(request, 0, &raw)?;

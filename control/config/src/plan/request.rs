@@ -49,7 +49,7 @@ pub struct Request {
     pub memory: Option<Bytes>,
     /// How late a worker of a machine may be; `None` for a turn of full bursts.
     pub lateness: Option<Interval>,
-    /// Lanes of each gateway, 1 to 16.
+    /// Lanes of each gateway, 1 to 16; 0 for as many as its cores need.
     pub lanes: u8,
     /// PCI addresses of dc0 and lh0: of both gateways, or of each; on cores 2 and 3, or from 2 on one for each lane; none for files without devices.
     pub pci: Vec<[String; 2]>,

@@ -85,9 +85,10 @@ pub struct PlanArgs {
     /// time of a full burst from each port of a core
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub lateness: Option<Interval>,
-    /// Cores of each gateway that serve both ports together, 1 to 16. With more than 1, only --scheme pfc without --lscc
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
-    pub lanes: u8,
+    /// Cores of each gateway that serve both ports together, 1 to 16; more than 1 with --scheme pfc or bifrost. Default: as
+    /// many as the link needs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub lanes: Option<u8>,
     /// A neighbour in the data center with a PFC watchdog, and its detection time. SONiC=TIME and Junos=TIME
     /// replace their defaults. Repeatable
     #[arg(long = "watchdog", value_name = "NAME=TIME")]

@@ -137,7 +137,7 @@ fn request(args: &PlanArgs) -> Result<Request, Failure> {
         key_file: args.key_file.clone().unwrap_or(usual.key_file),
         memory: args.memory,
         lateness: args.lateness,
-        lanes: args.lanes,
+        lanes: args.lanes.unwrap_or(0),
         pci: args.pci.iter().map(|PciArg(addresses)| addresses.clone()).collect(),
         watchdogs: args.watchdogs.iter().map(|it| (it.name.clone(), it.detection)).collect(),
         ..usual
