@@ -1,6 +1,7 @@
 //! The replay: the loop around the switch.
 
 use crate::capture::{CaptureError, CaptureSink, FrameSource, Merge, Merged};
+use crate::frame::OwnedFrame;
 use crate::gateway::{EventSink, Gateway};
 use crate::input::{Input, Side, split_inputs};
 use crate::output::Outputs;
@@ -10,7 +11,7 @@ use crate::series::{Sampling, Series};
 use core::ops::ControlFlow;
 use std::sync::Arc;
 use switch::program::PortSettings;
-use switch::{Event, Program};
+use switch::{Event, Lanes, LanesRefusal, Program};
 use units::Interval;
 
 /// Frames between two reports of progress.
@@ -31,7 +32,7 @@ pub struct Outcome {
 
 /// Captures to play through a gateway.
 pub struct Replay<S> {
-    program: Arc<Program>,
+    switch: Lanes<OwnedFrame>,
     merge: Merge<S>,
     sides: Vec<Side>,
     sampling: Option<Sampling>,
@@ -51,12 +52,21 @@ impl<S: FrameSource> Replay<S> {
     pub fn new(program: Arc<Program>, inputs: Vec<Input<S>>) -> Result<Self, CaptureError> {
         let (sources, sides) = split_inputs(inputs);
         Ok(Self {
-            program: without_requests(program),
+            switch: Lanes::new(without_requests(program), 1).expect("one lane runs every program"),
             merge: Merge::new(sources)?,
             sides,
             sampling: None,
             events: None,
         })
+    }
+
+    /// Plays the captures through a gateway of so many [lanes](switch::driver), whose turns the seed of the program orders. One
+    /// lane, the default, draws nothing.
+    ///
+    /// # Errors
+    /// [`LanesRefusal`]: the first setting of the program that works with one lane only.
+    pub fn with_lanes(self, lanes: usize) -> Result<Self, LanesRefusal> {
+        Ok(Self { switch: Lanes::new(self.switch.program().clone(), lanes)?, ..self })
     }
 
     /// Samples the gateway over time, without affecting it.
@@ -84,14 +94,15 @@ impl<S: FrameSource> Replay<S> {
     /// # Panics
     /// If `outputs` does not match the ports of the program, a mistake of the caller.
     pub fn run<W: CaptureSink>(
-        mut self,
+        self,
         name: &str,
         outputs: Outputs<W>,
         progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, CaptureError> {
-        let mut gateway = Gateway::new(self.program.clone(), outputs, self.sampling);
-        gateway.record_events(self.events.take());
-        let played = self.play(&mut gateway, progress);
+        let Self { switch, mut merge, sides, sampling, events } = self;
+        let mut gateway = Gateway::new(switch, outputs, sampling);
+        gateway.record_events(events);
+        let played = play(&mut merge, &sides, &mut gateway, progress);
         // A failed output ends the replay at once; the others are completed.
         let ended = played.and_then(|input| Ok((input, gateway.drain(gateway.now + Self::DRAIN_LIMIT)?)));
         let (input, ending) = match ended {
@@ -102,44 +113,45 @@ impl<S: FrameSource> Replay<S> {
             }
         };
         gateway.take_last_events();
-        let report = Report::new(name, &gateway, &input, self.merge.clock_faults(), ending);
-        let series = gateway.sampler.map(|sampler| sampler.finish(&gateway.shard, gateway.now));
+        let report = Report::new(name, &gateway, &input, merge.clock_faults(), ending);
+        let series = gateway.sampler.map(|sampler| sampler.finish(&gateway.switch, gateway.now));
         gateway.outputs.finish()?;
         Ok(Outcome { report, input_error: input.error, interrupted: input.interrupted, series })
     }
+}
 
-    /// Plays all frames. A failing input ends the replay but is not an error here.
-    fn play<W: CaptureSink>(
-        &mut self,
-        gateway: &mut Gateway<W>,
-        mut progress: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Played, CaptureError> {
-        let mut played = Played::default();
-        loop {
-            let Merged { source, now, frame } = match self.merge.next_frame() {
-                Ok(Some(merged)) => merged,
-                Ok(None) => break,
-                Err(error) => {
-                    played.error = Some(error);
-                    break;
-                }
-            };
-            played.count(now, &frame);
-            match self.sides[source].port_of(&frame) {
-                Some(port) => gateway.arrive(now, port, &frame)?,
-                None => {
-                    gateway.pass_by(now);
-                    played.unassigned.count(&frame);
-                }
-            }
-            if played.progress.frames.is_multiple_of(PROGRESS_EVERY) && progress(played.progress).is_break() {
-                played.interrupted = true;
+/// Plays all frames. A failing input ends the replay but is not an error here.
+fn play<S: FrameSource, W: CaptureSink>(
+    merge: &mut Merge<S>,
+    sides: &[Side],
+    gateway: &mut Gateway<W>,
+    mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Played, CaptureError> {
+    let mut played = Played::default();
+    loop {
+        let Merged { source, now, frame } = match merge.next_frame() {
+            Ok(Some(merged)) => merged,
+            Ok(None) => break,
+            Err(error) => {
+                played.error = Some(error);
                 break;
             }
+        };
+        played.count(now, &frame);
+        match sides[source].port_of(&frame) {
+            Some(port) => gateway.arrive(now, port, &frame)?,
+            None => {
+                gateway.pass_by(now);
+                played.unassigned.count(&frame);
+            }
         }
-        gateway.flush()?;
-        Ok(played)
+        if played.progress.frames.is_multiple_of(PROGRESS_EVERY) && progress(played.progress).is_break() {
+            played.interrupted = true;
+            break;
+        }
     }
+    gateway.flush()?;
+    Ok(played)
 }
 
 /// `program`, with ports that answer peer delay at most.

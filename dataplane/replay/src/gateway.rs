@@ -4,8 +4,7 @@ use crate::capture::{CaptureError, CaptureSink, Captured};
 use crate::frame::{FramePool, OwnedFrame};
 use crate::output::Outputs;
 use crate::series::{Sampler, Sampling};
-use std::sync::Arc;
-use switch::{Event, Program, Shard, Volume};
+use switch::{Event, Lanes, PortInspection, Volume};
 use units::{Bytes, Nanos, PortId, Priority};
 
 /// The most frames of one instant and port that the switch is given at once, as a network card
@@ -29,7 +28,7 @@ units::named! {
 
 /// A switch whose clock is moved by hand.
 pub(crate) struct Gateway<W: CaptureSink> {
-    pub shard: Shard<OwnedFrame>,
+    pub switch: Lanes<OwnedFrame>,
     pub outputs: Outputs<W>,
     pub now: Nanos,
     /// The volume that was given to each port.
@@ -48,15 +47,14 @@ pub(crate) struct Gateway<W: CaptureSink> {
 }
 
 impl<W: CaptureSink> Gateway<W> {
-    pub fn new(program: Arc<Program>, outputs: Outputs<W>, sampling: Option<Sampling>) -> Self {
-        let ports = program.settings().ports.len();
+    pub fn new(switch: Lanes<OwnedFrame>, outputs: Outputs<W>, sampling: Option<Sampling>) -> Self {
+        let ports = switch.program().settings().ports.len();
         assert_eq!(outputs.len(), ports, "there is one output for each port");
-        let shard = Shard::single(program);
-        let sampler = sampling.map(|sampling| Sampler::new(sampling, &shard));
+        let sampler = sampling.map(|sampling| Sampler::new(sampling, switch.program()));
         Self {
             next_sample: if sampler.is_some() { Nanos::ZERO } else { Nanos::NEVER },
             sampler,
-            shard,
+            switch,
             outputs,
             now: Nanos::ZERO,
             offered: vec![Volume::default(); ports],
@@ -72,7 +70,7 @@ impl<W: CaptureSink> Gateway<W> {
     /// Gives the events of the switch to `sink` from now on.
     pub fn record_events(&mut self, sink: Option<EventSink>) {
         if sink.is_some() {
-            self.shard.record_events();
+            self.switch.record_events();
         }
         self.events = sink;
     }
@@ -81,14 +79,14 @@ impl<W: CaptureSink> Gateway<W> {
     #[cold]
     fn take_events(&mut self) {
         if let Some(sink) = &mut self.events {
-            self.shard.take_events(self.now, |events| events.drain(..).for_each(|event| sink(&event)));
+            self.switch.take_events(self.now, |event| sink(&event));
         }
     }
 
     /// Gives away the events up to now, at the end of the replay.
     pub fn take_last_events(&mut self) {
         if let Some(sink) = &mut self.events {
-            self.shard.take_last_events(self.now, |events| events.drain(..).for_each(|event| sink(&event)));
+            self.switch.take_last_events(self.now, |event| sink(&event));
         }
     }
 
@@ -120,7 +118,7 @@ impl<W: CaptureSink> Gateway<W> {
         if self.burst.is_empty() {
             return Ok(());
         }
-        self.shard.ingress(self.now, self.burst_port, &mut self.burst, &mut self.outputs);
+        self.switch.ingress(self.now, self.burst_port, &mut self.burst, &mut self.outputs);
         self.outputs.check()?;
         self.serve(self.now)
     }
@@ -130,15 +128,18 @@ impl<W: CaptureSink> Gateway<W> {
     #[inline]
     fn serve(&mut self, until: Nanos) -> Result<(), CaptureError> {
         loop {
-            let (mut next, mut served) = (Nanos::NEVER, false);
+            if self.switch.look_due() <= self.now {
+                self.switch.look(self.now);
+            }
+            let (mut next, mut served) = (self.switch.look_due(), false);
             for port in (0..self.ports).map(PortId) {
-                let deadline = self.shard.port_deadline(port);
+                let deadline = self.switch.port_deadline(port);
                 if deadline > self.now {
                     next = next.min(deadline);
                     continue;
                 }
                 let output = self.outputs.port(port);
-                self.shard.egress(self.now, port, output);
+                self.switch.egress(self.now, port, output);
                 output.check()?;
                 served = true;
             }
@@ -160,7 +161,7 @@ impl<W: CaptureSink> Gateway<W> {
         if self.next_sample <= to {
             self.look(to);
         }
-        if self.shard.has_events(self.now) {
+        if self.switch.has_events(self.now) {
             self.take_events();
         }
         self.now = to;
@@ -169,7 +170,7 @@ impl<W: CaptureSink> Gateway<W> {
     #[cold]
     fn look(&mut self, to: Nanos) {
         if let Some(sampler) = &mut self.sampler {
-            self.next_sample = sampler.catch_up(&self.shard, self.next_sample, to);
+            self.next_sample = sampler.catch_up(&self.switch, self.next_sample, to);
         }
     }
 
@@ -183,11 +184,13 @@ impl<W: CaptureSink> Gateway<W> {
     /// Lets leave what can leave after the last arrival.
     pub fn drain(&mut self, limit: Nanos) -> Result<Ending, CaptureError> {
         // Otherwise an announcement would always be due.
-        self.shard.shut_down_agents();
+        self.switch.shut_down_agents();
         self.serve(self.now)?;
         while self.next != Nanos::NEVER {
-            let departs = |port| self.shard.departure(port) != Nanos::NEVER;
-            if !self.ports().any(departs) && (self.holds_frames() || self.has_paused_group()) {
+            let departs = |port| self.switch.departure(port) != Nanos::NEVER;
+            let is_stuck = || self.holds_frames() || self.has_paused_group();
+            // Lanes that have yet to look may find that a pause has ended.
+            if self.switch.look_due() == Nanos::NEVER && !self.ports().any(departs) && is_stuck() {
                 // Only pauses are left, and they would be refreshed for ever. Slots come to rest.
                 return Ok(Ending::Deadlock);
             }
@@ -199,14 +202,27 @@ impl<W: CaptureSink> Gateway<W> {
         Ok(if self.holds_frames() { Ending::Deadlock } else { Ending::Drained })
     }
 
+    /// The state of `port`.
+    pub fn inspect(&self, port: PortId) -> PortInspection {
+        let mut inspection = PortInspection::default();
+        self.switch.inspect(self.now, port, &mut inspection);
+        inspection
+    }
+
     fn has_paused_group(&self) -> bool {
-        let paused = |port, priority| self.shard.group(self.now, port, priority).paused.is_some();
+        let paused = |port, priority| {
+            self.switch.lanes().iter().any(|lane| lane.group(self.now, port, priority).paused.is_some())
+        };
         self.ports().any(|port| Priority::all().any(|priority| paused(port, priority)))
     }
 
+    /// The frames of `priority` that wait to leave through `port`, by the ledger.
+    pub fn waiting(&self, port: PortId, priority: Priority) -> Volume {
+        self.switch.total(|lane| lane.ledger().egress_queue(port, priority))
+    }
+
     fn holds_frames(&self) -> bool {
-        let ledger = self.shard.ledger();
-        let holds = |port| Priority::all().any(|priority| ledger.egress_queue(port, priority).frames > 0);
+        let holds = |port| Priority::all().any(|priority| self.waiting(port, priority).frames > 0);
         self.ports().any(holds)
     }
 }

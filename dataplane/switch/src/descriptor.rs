@@ -130,6 +130,24 @@ impl Descriptor {
         }
     }
 
+    /// A word that depends on which bits the addresses of the IP packet differ in, whatever their order: those bits, and of IPv6
+    /// both halves of them folded (exclusive or). `None` without one.
+    pub fn address_difference(&self, headers: &[u8]) -> Option<u64> {
+        let packet = headers.get(usize::from(self.payload_offset)..)?;
+        match self.network {
+            Network::Ipv4 => {
+                let ip = ipv4::View::known(packet);
+                Some(u64::from(ip.source().to_bits() ^ ip.destination().to_bits()))
+            }
+            Network::Ipv6 => {
+                let ip = ipv6::View::known(packet);
+                let bits = ip.source().to_bits() ^ ip.destination().to_bits();
+                Some((bits >> u64::BITS) as u64 ^ bits as u64)
+            }
+            Network::Other { .. } => None,
+        }
+    }
+
     /// Whether the frame, with these `headers`, is between the two ends of its link, and never forwarded: MAC control,
     /// grants, gPTP, or LLDP where the port has a link agent.
     #[inline(always)]

@@ -16,6 +16,7 @@ mod admission;
 mod allowance;
 pub mod congestion;
 mod descriptor;
+pub mod driver;
 mod egress;
 mod event;
 pub mod figure;
@@ -42,6 +43,7 @@ mod table;
 mod watermark;
 
 pub use congestion::lscc::{DirectIntCounters, FeedbackCounters, LimiterCounters, LsccReport, RateCounters};
+pub use driver::Lanes;
 pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
     WatchdogEvent, WatchdogLog,

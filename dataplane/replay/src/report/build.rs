@@ -9,7 +9,7 @@ use crate::gateway::{Ending, Gateway};
 use crate::input::Unassigned;
 use crate::played::Played;
 use report::{PoolsReport, PortReport, WatchdogReport};
-use switch::{PortInspection, Volume};
+use switch::{Shard, Volume};
 use units::{Nanos, PortId, Priority};
 
 impl Report {
@@ -20,7 +20,7 @@ impl Report {
         faults: ClockFaults,
         ending: Ending,
     ) -> Self {
-        let settings = gateway.shard.program().settings();
+        let (settings, lanes) = (gateway.switch.program().settings(), gateway.switch.lanes());
         let [first_ns, last_ns] = bounds(played.captured);
         let [first_arrival_ns, last_arrival_ns] = bounds(played.arrivals);
         Self {
@@ -43,8 +43,8 @@ impl Report {
             },
             ending: end(gateway, ending),
             conservation: Conservation::of(gateway),
-            pools: PoolsReport::new(&settings.buffer, [&gateway.shard.pools()]),
-            watchdog: WatchdogReport::new(settings, [gateway.shard.watchdog_events()]),
+            pools: PoolsReport::new(&settings.buffer, &lanes.iter().map(Shard::pools).collect::<Vec<_>>()),
+            watchdog: WatchdogReport::new(settings, lanes.iter().map(Shard::watchdog_events)),
             ports: gateway.ports().map(|port| port_report(gateway, port)).collect(),
         }
     }
@@ -68,15 +68,15 @@ fn unassigned(unassigned: &Unassigned) -> UnassignedReport {
 }
 
 fn end<W: CaptureSink>(gateway: &Gateway<W>, ending: Ending) -> EndingReport {
-    let shard = &gateway.shard;
     let (mut queued, mut paused) = (Volume::ZERO, Vec::new());
     for port in gateway.ports() {
+        let look = gateway.inspect(port);
         for priority in Priority::all() {
-            queued += shard.ledger().egress_queue(port, priority);
-            let group = shard.group(gateway.now, port, priority);
+            queued += gateway.waiting(port, priority);
+            let group = look.groups[priority.index()];
             if let Some(cause) = group.paused {
                 paused.push(PausedReport {
-                    port: shard.program().port(port).name.clone(),
+                    port: gateway.switch.program().port(port).name.clone(),
                     priority: priority.number(),
                     cause: cause.name(),
                     occupancy_bytes: group.occupancy.0,
@@ -88,14 +88,12 @@ fn end<W: CaptureSink>(gateway: &Gateway<W>, ending: Ending) -> EndingReport {
 }
 
 fn port_report<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> PortReport {
-    let mut look = PortInspection::default();
-    gateway.shard.inspect(gateway.now, port, &mut look);
     let (data, control) = gateway.outputs.sent(port);
     // Arrivals and departures are those that the replay counted.
     PortReport {
         arrived: gateway.offered[port.index()],
         out: data,
         control_out: control,
-        ..PortReport::new(gateway.shard.program().port(port), &look)
+        ..PortReport::new(gateway.switch.program().port(port), &gateway.inspect(port))
     }
 }

@@ -73,7 +73,7 @@ pub struct Leaving {
 
 impl Conservation {
     pub(super) fn of<W: CaptureSink>(gateway: &Gateway<W>) -> Self {
-        let settings = gateway.shard.program().settings();
+        let settings = gateway.switch.program().settings();
         let ports = gateway.ports().map(|port| {
             let (ingress, egress) = (where_frames_went(gateway, port), leaving(gateway, port));
             let name = settings.ports[port.index()].name.clone();
@@ -85,8 +85,7 @@ impl Conservation {
 }
 
 fn where_frames_went<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> WhereFramesWent {
-    let counters = gateway.shard.ingress_counters(port);
-    let ledger = gateway.shard.ledger();
+    let counters = gateway.inspect(port).ingress;
     let sum = |volumes: &[Volume]| -> Volume { volumes.iter().copied().sum() };
     let over_ports = |of: &dyn Fn(PortId, Priority) -> Volume| -> Volume {
         let cells =
@@ -97,13 +96,15 @@ fn where_frames_went<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> Wher
         arrived: gateway.offered[port.index()],
         copies: sum(&counters.copies),
         answers: sum(&counters.answers),
-        transmitted: over_ports(&|egress, priority| {
-            ledger.departed(port, egress, priority) - ledger.discarded(port, egress, priority)
-        }),
+        transmitted: over_ports(&|egress, priority| left(gateway, port, egress, priority)),
         dropped_at_ingress: counters.dropped.iter().map(|reasons| sum(reasons.as_slice())).sum(),
-        dropped_at_egress: over_ports(&|egress, priority| ledger.discarded(port, egress, priority)),
+        dropped_at_egress: over_ports(&|egress, priority| {
+            gateway.switch.total(|lane| lane.ledger().discarded(port, egress, priority))
+        }),
         consumed: sum(&counters.consumed),
-        queued: over_ports(&|egress, priority| ledger.occupancy(port, egress, priority).volume),
+        queued: over_ports(&|egress, priority| {
+            gateway.switch.total(|lane| lane.ledger().occupancy(port, egress, priority).volume)
+        }),
         holds: false,
     };
     let came = went.arrived + went.copies + went.answers;
@@ -112,24 +113,28 @@ fn where_frames_went<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> Wher
     went
 }
 
+/// The frames of `priority` that came in through one port and have left through another, by the ledgers.
+fn left<W: CaptureSink>(gateway: &Gateway<W>, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
+    gateway.switch.total(|lane| {
+        let ledger = lane.ledger();
+        ledger.departed(ingress, egress, priority) - ledger.discarded(ingress, egress, priority)
+    })
+}
+
 fn leaving<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> Leaving {
-    let (shard, ledger) = (&gateway.shard, gateway.shard.ledger());
-    let queues = || Priority::all().map(|priority| shard.queue(gateway.now, port, priority));
-    let left = |ingress, priority| {
-        ledger.departed(ingress, port, priority) - ledger.discarded(ingress, port, priority)
-    };
+    let look = gateway.inspect(port);
     let cells = gateway.ports().flat_map(|ingress| Priority::all().map(move |priority| (ingress, priority)));
     let (data, control) = gateway.outputs.sent(port);
     let mut leaving = Leaving {
-        counted: queues().map(|queue| queue.counters.transmitted).sum(),
-        ledger: cells.map(|(ingress, priority)| left(ingress, priority)).sum(),
+        counted: look.queues.iter().map(|queue| queue.counters.transmitted).sum(),
+        ledger: cells.map(|(ingress, priority)| left(gateway, ingress, port, priority)).sum(),
         written: data,
-        control_counted: shard.control_sent(port),
+        control_counted: look.control_sent,
         control_written: control,
         holds: false,
     };
-    let waiting: Volume = queues().map(|queue| queue.waiting).sum();
-    let held: Volume = Priority::all().map(|priority| ledger.egress_queue(port, priority)).sum();
+    let waiting: Volume = look.queues.iter().map(|queue| queue.waiting).sum();
+    let held: Volume = Priority::all().map(|priority| gateway.waiting(port, priority)).sum();
     leaving.holds = leaving.counted == leaving.ledger
         && leaving.counted == leaving.written
         && leaving.control_counted == leaving.control_written

@@ -1,8 +1,9 @@
 //! The columns of a series for each port: some quantities of its own, and the figures that are listed for it.
 
+use switch::driver::inspect;
 use switch::figure::{Figure, FigureList, LISTS, Reading, Sampled, Seen, SeriesKind};
 use switch::program::PortSettings;
-use switch::{Frame, PauseState, PortInspection, Shard, Volume};
+use switch::{Frame, PauseState, PortInspection, Program, Shard, Volume};
 use units::{Nanos, PortId, Priority, PrioritySet};
 
 /// One column of a series.
@@ -81,14 +82,19 @@ struct Look {
 }
 
 impl Look {
-    fn new<F: Frame>(shard: &Shard<F>, now: Nanos, port: PortId) -> Self {
-        let lossless = shard.program().port(port).lossless();
-        let ledger = shard.ledger();
-        Self {
-            ingress_lossless: lossless.iter().map(|priority| ledger.ingress_queue(port, priority)).sum(),
-            egress: Priority::all().map(|priority| ledger.egress_queue(port, priority)).sum(),
-            pauses: shard.pauses(now, port),
+    fn new<F: Frame>(lanes: &[Shard<F>], now: Nanos, port: PortId) -> Self {
+        let mut look = Self {
+            ingress_lossless: Volume::ZERO,
+            egress: Volume::ZERO,
+            pauses: lanes.first().map(|lead| lead.pauses(now, port)).unwrap_or_default(),
+        };
+        for lane in lanes {
+            let (lossless, ledger) = (lane.program().port(port).lossless(), lane.ledger());
+            let queues = lossless.iter().map(|priority| ledger.ingress_queue(port, priority));
+            look.ingress_lossless += queues.sum();
+            look.egress += Priority::all().map(|priority| ledger.egress_queue(port, priority)).sum();
         }
+        look
     }
 }
 
@@ -113,9 +119,10 @@ fn column(&(sampled, _, read): &Quantity, port: PortId) -> Column {
 
 /// Fills `row` with what holds at `now`, a cell for each of `columns`, of which those of a port stand
 /// together. Returns the first instant after `now` at which any of it changes by itself: when a pause runs
-/// out. The former content of `inspection` does not matter.
+/// out. `lanes` are those of one switch, the lead first; of them, levels and counters add up. The former content of
+/// `inspection` does not matter.
 pub fn look<F: Frame>(
-    shard: &Shard<F>,
+    (program, lanes): (&Program, &[Shard<F>]),
     now: Nanos,
     columns: &[Column],
     inspection: &mut PortInspection,
@@ -125,12 +132,15 @@ pub fn look<F: Frame>(
     let mut until = Nanos::NEVER;
     for of_port in columns.chunk_by(|a, b| a.port == b.port) {
         let port = of_port[0].port;
-        let look = Look::new(shard, now, port);
+        let look = Look::new(lanes, now, port);
         until = until.min(look.pauses.until);
         if of_port.iter().any(|column| matches!(column.source, Source::Listed(_))) {
-            shard.inspect_schemes(port, inspection);
+            match lanes {
+                [only] => only.inspect_schemes(port, inspection),
+                _ => inspect(lanes, now, port, inspection),
+            }
         }
-        let seen = Seen { settings: shard.program().port(port), look: inspection };
+        let seen = Seen { settings: program.port(port), look: inspection };
         row.extend(of_port.iter().map(|column| match column.source {
             Source::Port(read) => Some(read(&look)),
             Source::Listed(figure) => match figure.read(seen) {
