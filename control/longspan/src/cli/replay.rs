@@ -15,6 +15,7 @@ use units::Interval;
 /// sends, data and PFC frames alike, is written to its own capture and stamped with the exact
 /// time at which it goes on the wire. At the end, replay prints a summary. The same frames and
 /// configuration always produce the same bytes. Replay needs neither root nor a network card.
+/// With dpdk.lanes, as many lanes run, and gateway.seed draws the order of their turns.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   Replay one capture into one port, and write all output to a directory:

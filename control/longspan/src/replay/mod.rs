@@ -43,7 +43,8 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
         claims.write(path, "the events")?;
     }
     let replay = Replay::new(gateway.program.clone(), sources).map_err(Failure::Start)?;
-    let mut replay = replay.with_lanes(gateway.runtime.dpdk.lanes).expect("a configuration with lanes is checked");
+    let mut replay =
+        replay.with_lanes(gateway.runtime.dpdk.lanes).expect("a configuration with lanes is checked");
     if destinations.want_series() {
         replay = replay.sample(Sampling { interval: args.sample, rows: args.rows });
     }

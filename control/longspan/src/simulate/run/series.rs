@@ -133,7 +133,13 @@ impl SeriesLog {
         self.row.clear();
         for switch in &self.switches {
             let Some(shard) = view.shard(switch.node) else { continue };
-            series::look((shard.program(), core::slice::from_ref(shard)), now, &switch.columns, &mut self.inspection, &mut self.of_switch);
+            series::look(
+                (shard.program(), core::slice::from_ref(shard)),
+                now,
+                &switch.columns,
+                &mut self.inspection,
+                &mut self.of_switch,
+            );
             self.row.append(&mut self.of_switch);
             self.row.extend(switch.ports.iter().map(|port| Some(view.carried(port.link, port.end).0)));
             let ledger = shard.ledger();
