@@ -4,6 +4,7 @@ use crate::capture::{CaptureError, CaptureSink, Captured};
 use crate::frame::{FramePool, OwnedFrame};
 use crate::output::Outputs;
 use crate::series::{Sampler, Sampling};
+use switch::driver::inspect;
 use switch::{Event, Lanes, PortInspection, Volume};
 use units::{Bytes, Nanos, PortId, Priority};
 
@@ -205,7 +206,7 @@ impl<W: CaptureSink> Gateway<W> {
     /// The state of `port`.
     pub fn inspect(&self, port: PortId) -> PortInspection {
         let mut inspection = PortInspection::default();
-        self.switch.inspect(self.now, port, &mut inspection);
+        inspect(self.switch.lanes(), self.now, port, &mut inspection);
         inspection
     }
 

@@ -163,20 +163,12 @@ impl<F: Frame> Lanes<F> {
     /// The time at which [`Lanes::egress`] of `port` is due, like [`Shard::port_deadline`].
     #[inline]
     pub fn port_deadline(&self, port: PortId) -> Nanos {
-        self.first(|lane| lane.port_deadline(port))
+        self.lanes.iter().map(|lane| lane.port_deadline(port)).min().unwrap_or(Nanos::NEVER)
     }
 
     /// The time when the next data frame can leave through `port`, like [`Shard::departure`].
     pub fn departure(&self, port: PortId) -> Nanos {
-        self.first(|lane| lane.departure(port))
-    }
-
-    #[inline]
-    fn first(&self, of: impl Fn(&Shard<F>) -> Nanos) -> Nanos {
-        match &self.lanes[..] {
-            [only] => of(only),
-            lanes => lanes.iter().map(of).min().unwrap_or(Nanos::NEVER),
-        }
+        self.lanes.iter().map(|lane| lane.departure(port)).min().unwrap_or(Nanos::NEVER)
     }
 
     /// When [`Lanes::look`] is due. [`Nanos::NEVER`] while each lane knows what the others have, as one alone always does.
@@ -229,11 +221,6 @@ impl<F: Frame> Lanes<F> {
         (turn.unseen, turn.has_shown) = (PortSet::EMPTY, true);
     }
 
-    /// Copies the whole state of `port` at `now` to `into`, with what all lanes have counted ([`PortInspection::add_lane`]).
-    pub fn inspect(&self, now: Nanos, port: PortId, into: &mut PortInspection) {
-        inspect(&self.lanes, now, port, into);
-    }
-
     /// Records events from now on, for [`Lanes::take_events`].
     pub fn record_events(&mut self) {
         self.lanes.iter_mut().for_each(Shard::record_events);
@@ -256,11 +243,7 @@ impl<F: Frame> Lanes<F> {
         self.merge_events(sink, |lane, taken| lane.take_last_events(now, |events| taken.append(events)));
     }
 
-    fn merge_events(
-        &mut self,
-        sink: impl FnMut(Event),
-        mut take: impl FnMut(&mut Shard<F>, &mut Vec<Event>),
-    ) {
+    fn merge_events(&mut self, sink: impl FnMut(Event), take: impl Fn(&mut Shard<F>, &mut Vec<Event>)) {
         let mut taken = Vec::new();
         self.lanes.iter_mut().for_each(|lane| take(lane, &mut taken));
         if self.lanes.len() > 1 {
@@ -275,7 +258,8 @@ impl<F: Frame> Lanes<F> {
     }
 }
 
-/// Copies the whole state of `port` at `now` to `into`: that of the first of `lanes`, and what all of them have counted.
+/// Copies the whole state of `port` at `now` to `into`: that of the first of `lanes`, and what all have counted
+/// ([`PortInspection::add_lane`]).
 pub fn inspect<F: Frame>(lanes: &[Shard<F>], now: Nanos, port: PortId, into: &mut PortInspection) {
     let [lead, followers @ ..] = lanes else { return };
     lead.inspect(now, port, into);
