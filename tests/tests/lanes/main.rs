@@ -388,7 +388,7 @@ fn a_storm_is_found_on_each_lane_with_frames_and_ends_on_all_of_them() {
     while lanes.now < Nanos(detection.0 + 2_000_000) {
         hear(&mut lanes, 2, PauseQuanta::MAX);
     }
-    let queue = |lanes: &Lanes| lanes.inspect(B).queues[P3.index()].clone();
+    let queue = |lanes: &Lanes| lanes.inspect(B).queues[P3.index()];
     assert_eq!((queue(&lanes).watchdog.storms, queue(&lanes).stormed), (1, true));
     let dropped = |lanes: &Lanes| lanes.dropped().get(&DropReason::PfcWatchdog).map_or(0, |it| it.frames);
     assert_eq!(dropped(&lanes), 3, "lane 3 has none");

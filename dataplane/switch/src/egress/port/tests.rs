@@ -4,7 +4,7 @@ use super::*;
 use crate::program::{BufferSettings, GroupSettings, LosslessGroup, RateLimit, Red, Threshold};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
-use units::{BitRate, PortId, PrioritySet};
+use units::{BitRate, PauseQuanta, PortId, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::Ecn;
 
