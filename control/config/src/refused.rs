@@ -226,12 +226,9 @@ fn of_lanes(LanesRefusal { port, what }: &LanesRefusal, document: &Document) -> 
     let mut queues = port.queue.iter().flatten();
     let place = match what {
         U::FlowControl => {
-            return (port.first(&["flow_control"]).clone(), "write flow_control = \"pfc\" or \"bifrost\"");
+            return (port.first(&["flow_control"]).clone(), flow_control::OF_LANES);
         }
-        U::Jitter => {
-            let place = port.bifrost.as_ref().map_or(&port.place, |it| it.first(&["jitter", "lateness"]));
-            return (place.clone(), "write as much jitter as lateness");
-        }
+        U::Jitter => return (flow_control::place_of_jitter(port), "write as much jitter as lateness"),
         U::RateLimit => {
             let of_queue = queues.find_map(|queue| queue.place_of("rate_limit"));
             port.place_of("rate_limit").or(of_queue).unwrap_or(&port.place).clone()

@@ -413,7 +413,7 @@ fn the_sums_in_the_docs_and_in_the_file_of_the_e810_are_what_comes_out() {
     let sum = shipped("wire-memif-far.toml").memory().unwrap();
     assert!(text("docs/configuration.md").contains(&sum.to_string()), "{sum}");
     let sum = shipped("wire-e810.toml").memory().unwrap().to_string();
-    assert!(sum.contains("131 MB in all") && sum.contains("6,280 for frames"), "{sum}");
+    assert!(sum.contains("225 MB in all") && sum.contains("8,674 for frames"), "{sum}");
     let file = text("config/gateways/wire-e810.toml");
-    assert!(file.contains("131 MB") && file.contains("6,280 frames"));
+    assert!(file.contains("225 MB") && file.contains("8,674 frames"));
 }

@@ -24,7 +24,7 @@ use crate::link::Link;
 use crate::notes::Problems;
 use crate::place::Place;
 use crate::plan::planned::Planned;
-use crate::table::at;
+use crate::table::{Table, at};
 
 /// The schemes for a long link, by their words, in the order of their comparison.
 pub(crate) static PLANNED: [(&str, &dyn Planned); 6] = [
@@ -175,6 +175,14 @@ pub(crate) fn lateness(flow_control: &FlowControl) -> Option<Interval> {
 /// The keys with which a scheme covers `lateness`; `None` if the headroom covers it.
 pub(crate) fn keys_for_lateness(port: &PortSettings, lateness: Interval) -> Option<String> {
     Some(bifrost::keys_for_lateness(port.flow_control.bifrost()?, port.rate, lateness))
+}
+
+/// What to do with a scheme that one lane alone cannot run for all.
+pub(crate) const OF_LANES: &str = "write flow_control = \"pfc\" or \"bifrost\"";
+
+/// Where the jitter of a history of grants is stated, or its lateness.
+pub(crate) fn place_of_jitter(port: &PortDecl) -> Place {
+    port.bifrost.as_ref().map_or(&port.place, |it| it.first(&["jitter", "lateness"])).clone()
 }
 
 /// Makes the scheme of `port`, which several `lanes` may serve, cover workers that are later by `more`, while `arriving` bytes

@@ -3,11 +3,11 @@
 use switch::program::PortSettings;
 use units::Distance;
 
-use super::lacks::with_enough_lanes;
 use super::levels::Levels;
 use super::request::{PlanError, Request};
 use super::slot::slot;
 use super::text::{ENDS, Form, read, text};
+use crate::core_load::lanes_for;
 use crate::gateway::Gateway;
 use crate::link::Link;
 use crate::lscc_sum::LsccSum;
@@ -101,4 +101,20 @@ fn check_step(request: &Request, gateway: &Gateway) -> Result<(), PlanError> {
 /// The distance of a link, which every plan states.
 pub(super) fn distance(link: &Link) -> Distance {
     link.distance.unwrap_or_default()
+}
+
+/// `request`, with as many lanes as the link needs where it leaves that open: one, if no more can be.
+///
+/// # Errors
+/// Those of a plan with one lane.
+fn with_enough_lanes(request: &Request) -> Result<Request, PlanError> {
+    if request.lanes > 0 {
+        return Ok(request.clone());
+    }
+    let one = Request { lanes: 1, ..request.clone() };
+    let cores = Built::new(&one)?.with_devices.cores();
+    let is_behind = cores.iter().any(|load| !load.keeps_up());
+    let lanes = is_behind.then(|| lanes_for(&cores)).flatten();
+    let several = lanes.map(|lanes| Request { lanes: lanes as u8, ..one.clone() });
+    Ok(several.filter(|it| read(it, 0, &Form::default()).is_ok()).unwrap_or(one))
 }

@@ -58,22 +58,6 @@ fn behind(built: &Built, cores: &[CoreLoad]) -> Option<Lack> {
     Some(Lack { of: "cores", why })
 }
 
-/// `request`, with as many lanes as the link needs where it leaves that open: one, if no more can be.
-///
-/// # Errors
-/// Those of a plan with one lane.
-pub(super) fn with_enough_lanes(request: &Request) -> Result<Request, PlanError> {
-    if request.lanes > 0 {
-        return Ok(request.clone());
-    }
-    let one = Request { lanes: 1, ..request.clone() };
-    let cores = Built::new(&one)?.with_devices.cores();
-    let is_behind = cores.iter().any(|load| !load.keeps_up());
-    let lanes = is_behind.then(|| lanes_for(&cores)).flatten();
-    let several = lanes.map(|lanes| Request { lanes: lanes as u8, ..one.clone() });
-    Ok(several.filter(|it| read(it, 0, &Form::default()).is_ok()).unwrap_or(one))
-}
-
 /// The lanes that carry what these cores do not, or why there can be none.
 fn with_lanes(built: &Built, cores: &[CoreLoad]) -> String {
     let Some(lanes) = lanes_for(cores) else { return String::new() };

@@ -53,6 +53,17 @@ pub enum FlowControlError {
 }
 
 impl FlowControl {
+    /// Whether one of several lanes can run it for all: it needs no more than what they show each other, and holds back nothing
+    /// that they send.
+    pub(crate) fn runs_for_lanes(&self) -> bool {
+        matches!(self, Self::Pfc | Self::Bifrost(_))
+    }
+
+    /// Whether grants expire before their bytes are counted where a lane is late as a slot ends in time.
+    pub(crate) fn expires_early(&self) -> bool {
+        self.bifrost().is_some_and(settings::Bifrost::expires_early)
+    }
+
     /// Checks the settings on a link of `rate` with frames of up to `max_frame` and these `lossless` priorities.
     pub(crate) fn validate(
         &self,

@@ -1,29 +1,40 @@
 //! The view of the switch for a scheme.
 
-use crate::lanes::Lane;
 use crate::ledger::{Ledger, Volume};
-use core::iter::Sum;
+use core::ops::Add;
 use units::{Bytes, PortId, Priority, PrioritySet, WireBytes};
+
+/// What a lane sees of the others.
+pub(crate) trait Others {
+    /// All bytes on the wire of `priority` that they have shown to have come in through `port`.
+    fn received(&self, port: PortId, priority: Priority) -> WireBytes;
+
+    /// Gives their ledgers to `each`.
+    fn ledgers(&self, each: &mut dyn FnMut(&Ledger));
+}
 
 /// The accounts of a switch: those of one shard, and where that is a lane, those of the others as well.
 #[derive(Clone, Copy)]
 pub(crate) struct Accounts<'a> {
     pub ledger: &'a Ledger,
-    pub lane: Option<&'a Lane>,
+    pub others: Option<&'a dyn Others>,
 }
 
 /// Those of a shard that is no lane.
 impl<'a> From<&'a Ledger> for Accounts<'a> {
     fn from(ledger: &'a Ledger) -> Self {
-        Self { ledger, lane: None }
+        Self { ledger, others: None }
     }
 }
 
 impl Accounts<'_> {
     /// The sum of a figure over the ledgers. A frame is in one of them.
-    pub fn sum<T: Sum>(&self, of: impl Fn(&Ledger) -> T) -> T {
-        let others = self.lane.into_iter().flat_map(Lane::ledgers_of_others);
-        core::iter::once(self.ledger).chain(others).map(of).sum()
+    pub fn sum<T: Add<Output = T> + Copy>(&self, of: impl Fn(&Ledger) -> T) -> T {
+        let mut sum = of(self.ledger);
+        if let Some(others) = self.others {
+            others.ledgers(&mut |ledger| sum = sum + of(ledger));
+        }
+        sum
     }
 }
 
@@ -71,7 +82,7 @@ impl Look<'_> {
     /// All frames of `priority` that came in through the port so far. Those of other lanes count as soon as they are shown: they
     /// are in the queue before, so both together are never too few.
     pub fn received_at(&self, priority: Priority) -> WireBytes {
-        let others = self.accounts.lane.map(|lane| lane.received_by_others(self.port, priority));
+        let others = self.accounts.others.map(|it| it.received(self.port, priority));
         self.received[priority.index()].on_the_wire() + others.unwrap_or(WireBytes(0))
     }
 

@@ -23,7 +23,7 @@ pub(crate) mod threshold;
 mod upstream;
 
 pub use choice::{FlowControl, FlowControlError};
-pub(crate) use look::{Accounts, Look};
+pub(crate) use look::{Accounts, Look, Others};
 pub(crate) use sender::{Directive, PauseSender, PauseTimes};
 pub use sender::{PauseCause, PausesSent};
 pub use sequence::Sequence;
@@ -43,7 +43,7 @@ pub(crate) use relay::settings::validate_together;
 use relay::{Relay, RelayReport};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use units::{BitRate, Nanos, PortId};
+use units::{BitRate, Nanos, PortId, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::grants::Message;
 
@@ -124,6 +124,14 @@ impl Scheme {
             Self::PPfc(p_pfc) => p_pfc.wake(now),
             Self::CaPfc(capfc) => capfc.wake(now),
             Self::PortGrants(it) => it.wake(now),
+        }
+    }
+
+    /// As [`Scheme::wake`], where `received` has come in before, on other lanes.
+    pub fn wake_behind(&mut self, now: Nanos, received: WireBytes) {
+        match self {
+            Self::Bifrost(bifrost) => bifrost.wake_behind(now, received),
+            _ => self.wake(now),
         }
     }
 

@@ -219,10 +219,7 @@ impl IngressPort {
     pub fn wake_behind(&mut self, now: Nanos, accounts: Accounts<'_>, pools: &Pools) {
         let (scheme, _, look) = self.show(accounts, pools);
         let received = look.received();
-        match scheme {
-            Scheme::Bifrost(bifrost) => bifrost.wake_behind(now, received),
-            scheme => scheme.wake(now),
-        }
+        scheme.wake_behind(now, received);
         if let Some(advertiser) = &mut self.advertiser {
             advertiser.wake(now);
         }

@@ -91,7 +91,7 @@ fn a_frame_that_comes_as_a_slot_ends(received_first: bool) {
             follower.show_received(PORT, |_| WireBytes(84));
         });
         let received = || lead.received_by_others(PORT, P3) > WireBytes(0);
-        let waits = || lead.ledgers_of_others().any(|it| it.ingress_queue(PORT, P3).frames > 0);
+        let waits = || board.ledger(1).ingress_queue(PORT, P3).frames > 0;
         let (counts, waits) = if received_first {
             let counts = received();
             (counts, waits())

@@ -29,7 +29,7 @@ pub use pair_hash::PairHash;
 pub use program::{LanesRefusal, Unshared};
 
 use crate::admission::Others;
-use crate::flow_control::PauseCause;
+use crate::flow_control::{self, PauseCause};
 use crate::ledger::{Ledger, PoolUse};
 use crate::receive_ring::BURST;
 use crate::sync::{Ordering, fence};
@@ -333,11 +333,6 @@ impl Lane {
         self.others().find_map(|lane| self.board.post(lane, port).take())
     }
 
-    /// The ledgers of the other lanes.
-    pub fn ledgers_of_others(&self) -> impl Iterator<Item = &Ledger> {
-        self.others().map(|lane| &**self.board.ledger(lane))
-    }
-
     /// The bytes on the wire to which a rate of `port` applies and which other lanes have taken since the last call.
     pub fn limited_of_others(&mut self, port: PortId) -> WireBytes {
         let limited = self.others().map(|lane| self.board.waiting(lane, port).limited);
@@ -385,6 +380,16 @@ impl Lane {
         }
         // What this turn has shown is seen by whoever looks after this, or this lane's next look sees what they have shown.
         fence(Ordering::SeqCst);
+    }
+}
+
+impl flow_control::Others for Lane {
+    fn received(&self, port: PortId, priority: Priority) -> WireBytes {
+        self.received_by_others(port, priority)
+    }
+
+    fn ledgers(&self, each: &mut dyn FnMut(&Ledger)) {
+        self.others().for_each(|lane| each(self.board.ledger(lane)));
     }
 }
 

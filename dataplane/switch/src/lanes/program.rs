@@ -1,8 +1,7 @@
 //! The program of a lane: what several lanes may run, and the part that each of them has.
 
 use crate::congestion::Notifiers;
-use crate::flow_control::FlowControl;
-use crate::program::{Bifrost, PortSettings, Program, Settings, VirtualIncoming};
+use crate::program::{PortSettings, Program, Settings};
 use units::{Bytes, Priority};
 
 /// A setting that has no bound for several lanes yet. `port` is the port's name.
@@ -18,10 +17,10 @@ pub struct LanesRefusal {
 units::named! {
     /// A setting that works with one lane only.
     Unshared {
-        /// A flow control other than PFC at the thresholds and Bifrost.
-        FlowControl = "a flow control other than PFC and Bifrost",
-        /// A history of grants that expires before all lanes that come late within Bifrost's lateness have read what it granted.
-        Jitter = "a history of Bifrost with less jitter than its lateness",
+        /// A flow control that one lane alone cannot run for all.
+        FlowControl = "its flow control",
+        /// A history of grants that expires before all lanes that may be late have read what it granted.
+        Jitter = "a history of grants with less jitter than lateness",
         /// A scheme that notifies senders.
         Notifiers = "a scheme other than LSCC with direct CNPs that notifies senders",
         /// A rate limit of the port or a queue.
@@ -66,8 +65,8 @@ fn unshared(port: &PortSettings) -> Option<Unshared> {
     let limited = rate_limit.is_some() || queues.iter().any(|queue| queue.rate_limit.is_some());
     let adapts = queues.iter().any(|queue| queue.red.is_some_and(|red| red.adaptive.is_some()));
     let found = [
-        (!matches!(flow_control, FlowControl::Pfc | FlowControl::Bifrost(_)), Unshared::FlowControl),
-        (flow_control.bifrost().is_some_and(expires_early), Unshared::Jitter),
+        (!flow_control.runs_for_lanes(), Unshared::FlowControl),
+        (flow_control.expires_early(), Unshared::Jitter),
         (notifies_alone(notifiers), Unshared::Notifiers),
         (slow.is_some() || queues.len() != Priority::COUNT, Unshared::Queues),
         (limited, Unshared::RateLimit),
@@ -76,11 +75,6 @@ fn unshared(port: &PortSettings) -> Option<Unshared> {
         (port.int, Unshared::Int),
     ];
     found.into_iter().find_map(|(is_there, what)| is_there.then_some(what))
-}
-
-/// Whether grants may expire before their bytes are counted: another lane may be late as a slot ends in time.
-fn expires_early(bifrost: &Bifrost) -> bool {
-    matches!(bifrost.virtual_incoming, VirtualIncoming::History { jitter } if jitter < bifrost.lateness)
 }
 
 /// Whether a scheme notifies senders in a way that lanes do not share.

@@ -62,6 +62,11 @@ impl Bifrost {
         }
     }
 
+    /// Whether a grant expires sooner than a reader that is late may count what came in for it.
+    pub(crate) fn expires_early(&self) -> bool {
+        matches!(self.virtual_incoming, VirtualIncoming::History { jitter } if jitter < self.lateness)
+    }
+
     /// Checks that `H >= BDP + 2 Rs T + k MTU` (section IV-C and IV-D of the paper), and that pauses can cover the
     /// slots, on a link of `rate` with frames of up to `max_frame` and these `lossless` priorities.
     pub(crate) fn validate(

@@ -1,7 +1,7 @@
 //! From a queue onto the wire.
 
-use super::Fabric;
 use super::senders::Watched;
+use super::{Fabric, others};
 use crate::egress::Turn;
 use crate::flow_control::Accounts;
 use crate::frame::{Frame, Transmitter};
@@ -59,7 +59,7 @@ impl<F: Frame> Fabric<F> {
         let Self { ingress, ledger, lane, pools, .. } = self;
         let ingress = &mut ingress[port.index()];
         if ingress.scheme.deadline() <= now {
-            ingress.call_scheme(now, Accounts { ledger, lane: lane.as_deref() }, pools);
+            ingress.call_scheme(now, Accounts { ledger, others: others(lane) }, pools);
         }
         if self.egress[port.index()].watchdog_deadline(&self.store) <= now {
             self.judge(now, port, program);

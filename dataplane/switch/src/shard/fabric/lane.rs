@@ -82,7 +82,7 @@ impl<F: Frame> Fabric<F> {
         for port in equipped.iter() {
             let ingress = &mut ingress[port.index()];
             if ingress.sleeps() && lane.has_received(port, ingress.lossless()) {
-                ingress.wake_behind(now, Accounts { ledger, lane: Some(lane) }, pools);
+                ingress.wake_behind(now, Accounts { ledger, others: Some(&**lane) }, pools);
                 changed.insert(port);
             }
         }
@@ -94,7 +94,7 @@ impl<F: Frame> Fabric<F> {
         let ingress = &mut ingress[port.index()];
         match lane {
             Some(lane) if ingress.sleeps() => {
-                ingress.wake_behind(now, Accounts { ledger, lane: Some(lane) }, pools);
+                ingress.wake_behind(now, Accounts { ledger, others: Some(&**lane) }, pools);
             }
             _ => ingress.wake(now),
         }

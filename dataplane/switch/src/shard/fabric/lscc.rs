@@ -1,7 +1,7 @@
 //! LSCC between the two ends of a long link: rates and challenges in both directions, and the deadlines of ports.
 
-use super::Fabric;
 use super::services::{Link, is_rate_feedback};
+use super::{Fabric, others};
 use crate::congestion::lscc::Response;
 use crate::congestion::senders::Disposition;
 use crate::descriptor::Descriptor;
@@ -77,7 +77,7 @@ impl<F: Frame> Fabric<F> {
     pub(super) fn end_rate_interval(&mut self, now: Nanos, port: PortId) {
         let Self { ingress, ledger, lane, .. } = self;
         let ingress = &mut ingress[port.index()];
-        let (lossless, accounts) = (ingress.lossless(), Accounts { ledger, lane: lane.as_deref() });
+        let (lossless, accounts) = (ingress.lossless(), Accounts { ledger, others: others(lane) });
         if let Some(advertiser) = &mut ingress.advertiser
             && advertiser.deadline() <= now
         {

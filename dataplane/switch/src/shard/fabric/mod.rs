@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::admission::Pools;
 use crate::congestion::senders::Senders;
 use crate::egress::{EgressPort, WatchdogEvent};
-use crate::flow_control::Accounts;
+use crate::flow_control::{Accounts, Others};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
 use crate::lanes::Lane;
@@ -79,6 +79,11 @@ pub(super) struct Fabric<F> {
     lane: Option<Box<Lane>>,
     /// Whether it has to look at other shards or lanes.
     has_others: bool,
+}
+
+/// What `lane` sees of the others, where there are lanes.
+pub(super) fn others(lane: &Option<Box<Lane>>) -> Option<&dyn Others> {
+    lane.as_ref().map(|lane| &**lane as &dyn Others)
 }
 
 impl<F: Frame> Fabric<F> {
@@ -164,7 +169,7 @@ impl<F: Frame> Fabric<F> {
                 self.recorder.note_watchdog(WatchdogEvent { at: now, port, queue, priority, change });
             });
         }
-        let accounts = Accounts { ledger: &self.ledger, lane: self.lane.as_deref() };
+        let accounts = Accounts { ledger: &self.ledger, others: others(&self.lane) };
         for port in self.owned.iter() {
             self.ingress[port.index()].configure(now, new, accounts, &mut self.pools);
         }
