@@ -14,7 +14,7 @@ use switch::program::{FlowControl, GroupSettings, Threshold};
 use units::{BitRate, Bytes, Cells, Distance, Interval, Priority, PrioritySet, WireBytes, human};
 
 fn request(kilometres: u64, gigabits: u64, scheme: Scheme) -> Request {
-    Request { scheme, ..Request::new(Distance(kilometres * 1_000), BitRate::gigabits(gigabits)) }
+    Request { scheme, lanes: 1, ..Request::new(Distance(kilometres * 1_000), BitRate::gigabits(gigabits)) }
 }
 
 fn scheme(word: &str) -> Scheme {
@@ -36,6 +36,7 @@ fn any_request() -> impl Strategy<Value = Request> {
             priorities: prioritised(count),
             scheme,
             lscc,
+            lanes: 1,
             ..Request::new(Distance(metres), BitRate::gigabits(rate))
         },
     )
@@ -525,7 +526,7 @@ fn every_scheme_holds_its_plan_in_the_worst_case() {
 fn a_proof_of_a_short_link_comes_to_every_pause_and_to_the_headroom_but_by_design() {
     for scheme in Scheme::all() {
         let distance = Request::distance_of(Interval::from_micros(5)).unwrap();
-        let request = Request { scheme, ..Request::new(distance, BitRate::gigabits(100)) };
+        let request = Request { scheme, lanes: 1, ..Request::new(distance, BitRate::gigabits(100)) };
         let proof = proof(&request);
         let runs = Case::ALL.map(|case| run(&proof, case));
         assert!(runs.iter().all(Run::holds), "{scheme}: {runs:?}");

@@ -77,7 +77,7 @@ impl Request {
             key_file: "link.key".into(),
             memory: None,
             lateness: None,
-            lanes: 1,
+            lanes: 0,
             pci: Vec::new(),
             watchdogs: Vec::new(),
         }

@@ -212,8 +212,15 @@ mod tests {
     fn a_plan_that_does_not_hold_fails_with_the_reason_and_writes_no_files() {
         let directory = tempfile::tempdir().unwrap();
         let out = directory.path().join("gateways");
-        let line =
-            ["longspan", "plan", "--rate", "200G", "--distance", "1000km", "--out", out.to_str().unwrap()];
+        let line = [
+            "longspan",
+            "plan",
+            "--rate=200G",
+            "--distance=1000km",
+            "--lanes=1",
+            "--out",
+            out.to_str().unwrap(),
+        ];
         let Command::Plan(args) = Cli::try_parse_from(line).unwrap().command else { panic!("no plan") };
         let failure = run(&args).unwrap_err();
         let Failure::Lacking(why) = &failure else { panic!("{failure:?}") };

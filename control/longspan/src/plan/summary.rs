@@ -121,7 +121,8 @@ mod tests {
     use units::{BitRate, Distance};
 
     fn of(gigabits: u64, kilometres: u64) -> String {
-        let request = Request::new(Distance(kilometres * 1_000), BitRate::gigabits(gigabits));
+        let request =
+            Request { lanes: 1, ..Request::new(Distance(kilometres * 1_000), BitRate::gigabits(gigabits)) };
         summary(&LinkPlan::new(&request).unwrap())
     }
 
