@@ -255,8 +255,8 @@ impl Run {
 /// Whether frames of a lossless priority must never be dropped for it, as long as their senders obey.
 fn is_loss(reason: DropReason) -> bool {
     use DropReason::{
-        EgressPoolFull, HeadroomExceeded, HeadroomPoolFull, MemoryLow, NoBuffer, QueueThreshold,
-        ReceiveRing, SharedPoolFull,
+        EgressPoolFull, HeadroomExceeded, HeadroomPoolFull, MemoryLow, NoBuffer, QueueThreshold, ReceiveRing,
+        SharedPoolFull,
     };
     matches!(
         reason,
