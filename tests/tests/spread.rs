@@ -10,9 +10,9 @@ const OLDER: [(&str, u32); 3] = [
     // Its slots are the buffer, the round trip and the lateness of BifrostX and port grants, and the default of `plan`.
     ("bifrost", 37),
     // It has a sum in `check` and `plan`, keys for the senders, and messages in both directions.
-    ("lscc", 44),
+    ("lscc", 43),
     // It joins two ports, so cores, shards and templates of networks know of it.
-    ("relay", 18),
+    ("relay", 15),
 ];
 
 #[test]

@@ -48,6 +48,20 @@ impl Notifiers {
         lscc.into_iter().chain(others).reduce(FlowSettings::joined)
     }
 
+    /// Whether each of several lanes can run them for its own senders.
+    pub(crate) fn run_on_lanes(&self) -> bool {
+        let Self { lscc, themis, supplement } = self;
+        let is_direct = lscc.is_none_or(|it| it.limiting.direct_int.is_none());
+        is_direct && themis.is_none() && supplement.is_none()
+    }
+
+    /// Gives each of `lanes` its part of the flows.
+    pub(crate) fn divide_flows(&mut self, lanes: u32) {
+        if let Some(lscc) = &mut self.lscc {
+            lscc.limiting.flows = lscc.limiting.flows.div_ceil(lanes);
+        }
+    }
+
     /// Checks the schemes of a port of `rate` with these `lossless` priorities.
     ///
     /// # Errors

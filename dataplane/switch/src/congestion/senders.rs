@@ -50,6 +50,15 @@ pub struct NotifiersReport {
     pub supplement: Option<SupplementCounters>,
 }
 
+impl NotifiersReport {
+    /// Adds what the schemes of another lane have counted; the others do not run on lanes.
+    pub(crate) fn add_lane(&mut self, lane: &Self) {
+        if let (Some(lscc), Some(more)) = (&mut self.lscc, &lane.lscc) {
+            lscc.add_lane(more);
+        }
+    }
+}
+
 /// The flows of one port, and its schemes. Each frame is seen once for all schemes.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Senders {

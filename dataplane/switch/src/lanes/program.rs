@@ -1,6 +1,5 @@
 //! The program of a lane: what several lanes may run, and the part that each of them has.
 
-use crate::congestion::Notifiers;
 use crate::program::{PortSettings, Program, Settings};
 use units::{Bytes, Priority};
 
@@ -21,8 +20,8 @@ units::named! {
         FlowControl = "its flow control",
         /// A history of grants that expires before all lanes that may be late have read what it granted.
         Jitter = "a history of grants with less jitter than lateness",
-        /// A scheme that notifies senders.
-        Notifiers = "a scheme other than LSCC with direct CNPs that notifies senders",
+        /// A scheme that notifies senders, or a way to do so, that lanes do not share.
+        Notifiers = "its way to notify senders",
         /// A rate limit of the port or a queue.
         RateLimit = "a rate limit",
         /// The remap of frames that bounce.
@@ -67,7 +66,7 @@ fn unshared(port: &PortSettings) -> Option<Unshared> {
     let found = [
         (!flow_control.runs_for_lanes(), Unshared::FlowControl),
         (flow_control.expires_early(), Unshared::Jitter),
-        (notifies_alone(notifiers), Unshared::Notifiers),
+        (!notifiers.run_on_lanes(), Unshared::Notifiers),
         (slow.is_some() || queues.len() != Priority::COUNT, Unshared::Queues),
         (limited, Unshared::RateLimit),
         (port.remap != Default::default(), Unshared::Remap),
@@ -77,16 +76,9 @@ fn unshared(port: &PortSettings) -> Option<Unshared> {
     found.into_iter().find_map(|(is_there, what)| is_there.then_some(what))
 }
 
-/// Whether a scheme notifies senders in a way that lanes do not share.
-fn notifies_alone(Notifiers { lscc, themis, supplement }: &Notifiers) -> bool {
-    themis.is_some() || supplement.is_some() || lscc.is_some_and(|it| it.limiting.direct_int.is_some())
-}
-
 /// Gives each of `lanes` lanes its part of what lossy queues have reserved, and of the flows. Priority groups are joint.
 fn divide(port: &mut PortSettings, lanes: u64) {
-    if let Some(lscc) = &mut port.notifiers.lscc {
-        lscc.limiting.flows = lscc.limiting.flows.div_ceil(lanes as u32);
-    }
+    port.notifiers.divide_flows(lanes as u32);
     for queue in &mut port.queues {
         queue.lossy.reserved = Bytes(queue.lossy.reserved.0 / lanes);
     }

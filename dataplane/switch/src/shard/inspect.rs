@@ -154,7 +154,7 @@ impl PortInspection {
             adaptive_ecn: _,
             bounces: _,
             hidden,
-            notifiers: NotifiersReport { lscc, themis: _, supplement: _ },
+            notifiers,
             bridge,
             watchdog,
         } = lane;
@@ -162,9 +162,7 @@ impl PortInspection {
         if let (Some(flows), Some(more)) = (&mut self.flows, flows) {
             flows.add_lane(more);
         }
-        if let (Some(lscc), Some(more)) = (&mut self.notifiers.lscc, lscc) {
-            lscc.add_lane(more);
-        }
+        self.notifiers.add_lane(notifiers);
         self.ingress.add_lane(ingress);
         self.groups.iter_mut().zip(groups).for_each(|(group, more)| group.add_lane(more));
         self.queues.iter_mut().zip(queues).for_each(|(queue, more)| queue.add_lane(more));

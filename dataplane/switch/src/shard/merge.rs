@@ -1,7 +1,6 @@
 //! What several lanes of a port have counted, as one: the parts of an inspection.
 
 use super::inspect::{GroupReport, QueueReport};
-use crate::congestion::lscc::{LimiterCounters, LsccReport};
 use crate::egress::PausesReceived;
 use crate::flows::{DataFlows, FlowCounters, FlowsReport, ResolverCounters};
 use crate::ingress::IngressCounters;
@@ -88,36 +87,11 @@ impl FlowsReport {
     }
 }
 
-impl LsccReport {
-    /// The rates and the pseudo-queue are the lead's.
-    pub(super) fn add_lane(&mut self, lane: &Self) {
-        let LimiterCounters {
-            direct_cnps,
-            marked_instead,
-            not_notified,
-            marks_removed,
-            far_cnps,
-            far_cnps_unknown,
-            far_cnps_suppressed,
-            congested_intervals,
-            direct_int: _,
-        } = &lane.limiter;
-        let sum = &mut self.limiter;
-        sum.direct_cnps += direct_cnps;
-        sum.marked_instead += marked_instead;
-        sum.not_notified += not_notified;
-        sum.marks_removed += marks_removed;
-        sum.far_cnps += far_cnps;
-        sum.far_cnps_unknown += far_cnps_unknown;
-        sum.far_cnps_suppressed += far_cnps_suppressed;
-        sum.congested_intervals += congested_intervals;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::PortInspection;
+    use crate::congestion::lscc::{LimiterCounters, LsccReport};
     use crate::egress::{QueueCounters, Restoration, RestorationCause, WatchdogChange, WatchdogEvent};
     use crate::forwarding::BridgeCounters;
     use crate::ingress::HiddenCounters;

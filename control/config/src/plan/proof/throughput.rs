@@ -194,7 +194,7 @@ mod tests {
         let proof = proof(80, BitRate::gigabits(25));
         let stopped = proof.throughput(|| false).unwrap().unwrap();
         assert!(stopped.end == RunEnd::TooLong && !stopped.holds(), "{stopped:?}");
-        let request = Request { scheme: "relay".parse().unwrap(), ..proof.built.request };
+        let request = Request { scheme: "relay".parse().unwrap(), lanes: 0, ..proof.built.request };
         let relay = Proof::new(&Built::new(&request).unwrap()).unwrap();
         assert_eq!(relay.throughput(|| true).unwrap(), None);
     }

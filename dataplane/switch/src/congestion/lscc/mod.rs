@@ -52,6 +52,30 @@ pub struct LsccReport {
 }
 
 impl LsccReport {
+    /// Adds what the limiter of another lane has counted. The rates and the pseudo-queue are the lead's.
+    pub(crate) fn add_lane(&mut self, lane: &Self) {
+        let LimiterCounters {
+            direct_cnps,
+            marked_instead,
+            not_notified,
+            marks_removed,
+            far_cnps,
+            far_cnps_unknown,
+            far_cnps_suppressed,
+            congested_intervals,
+            direct_int: _,
+        } = &lane.limiter;
+        let sum = &mut self.limiter;
+        sum.direct_cnps += direct_cnps;
+        sum.marked_instead += marked_instead;
+        sum.not_notified += not_notified;
+        sum.marks_removed += marks_removed;
+        sum.far_cnps += far_cnps;
+        sum.far_cnps_unknown += far_cnps_unknown;
+        sum.far_cnps_suppressed += far_cnps_suppressed;
+        sum.congested_intervals += congested_intervals;
+    }
+
     /// A lane that does not lead has no advertiser.
     pub(crate) fn new(limiter: &RateLimiter, advertiser: Option<&RateAdvertiser>) -> Self {
         let (pseudo_queue, longest_pseudo_queue) = limiter.pseudo_queue();
