@@ -7,12 +7,12 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use switch::driver;
 use switch::lanes::PairHash;
 use switch::program::Settings;
 use switch::receive_ring::{BURST, RingWatch, mark};
 use switch::{Board, DropReason, PortInspection, Program, Shard, Volume};
 use units::{Interval, Nanos, PortId, Priority};
-use wire::ethernet::{self, EtherType};
 
 /// The lanes of one switch. Each of them does one step of its turn after the other, as a worker does; which lane is next is
 /// drawn, so that each may be anywhere in its turn when another looks or shows.
@@ -136,35 +136,17 @@ impl Lanes {
         }
     }
 
-    /// Puts a frame for `port` into the receive ring of the lane to which a device gives it: by the hash of its IPv4 addresses, and
-    /// of all others to lane 0.
+    /// Puts a frame for `port` into the receive ring of the lane to which devices give it.
     pub fn deliver(&mut self, port: PortId, frame: TestFrame) {
-        let ethernet = ethernet::View::parse(&frame.bytes[..]).ok();
-        let is_v4 = ethernet.is_some_and(|it| it.ether_type() == EtherType::IPV4);
-        // Of some, only the first bytes are there.
-        let addresses = frame.bytes.get(26..34).filter(|_| is_v4).map(|both| both.as_chunks::<4>().0);
-        let lane = match addresses {
-            Some([source, destination]) => {
-                let difference = u32::from_be_bytes(*source) ^ u32::from_be_bytes(*destination);
-                PairHash::default().lane(difference.into(), self.lanes.len())
-            }
-            _ => 0,
-        };
+        let lane = driver::home(PairHash::default(), &frame, self.lanes.len());
         self.arrive(lane, port, frame);
     }
 
     /// What all lanes together show of `port`.
     pub fn inspect(&self, port: PortId) -> PortInspection {
-        let of = |lane: &Shard<TestFrame>| {
-            let mut inspection = PortInspection::default();
-            lane.inspect(self.now, port, &mut inspection);
-            inspection
-        };
-        let [lead, followers @ ..] = &self.lanes[..] else { return PortInspection::default() };
-        followers.iter().fold(of(lead), |mut all, lane| {
-            all.add_lane(&of(lane));
-            all
-        })
+        let mut all = PortInspection::default();
+        driver::inspect(&self.lanes, self.now, port, &mut all);
+        all
     }
 
     /// A lane that a device might choose for a frame without addresses.

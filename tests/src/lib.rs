@@ -3,6 +3,7 @@
 //! is lost.
 
 pub mod bench;
+pub mod capture;
 pub mod connection;
 pub mod conservation;
 pub mod flow;
@@ -17,6 +18,7 @@ pub mod simulated;
 pub mod two_gateways;
 
 pub use bench::{Sent, Testbench};
+pub use capture::SharedCapture;
 pub use connection::Connection;
 pub use flow::Flow;
 pub use frame::TestFrame;

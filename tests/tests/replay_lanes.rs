@@ -3,15 +3,16 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
+use conformance::SharedCapture;
 use core::ops::ControlFlow;
-use replay::capture::{CaptureError, CaptureFile, CaptureReader, CaptureSink, CaptureWriter};
+use replay::capture::{CaptureError, CaptureFile, CaptureReader, CaptureWriter};
 use replay::capture::{Captured, FrameSource, Interface, Pace, Splitter};
 use replay::report::Report;
 use replay::series::{Sampling, Series};
 use replay::{Input, Outputs, Replay, Side};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::io::{self, Cursor, Write};
+use std::io::Cursor;
 use std::path::PathBuf;
 use std::rc::Rc;
 use switch::{Happening, LanesRefusal};
@@ -38,26 +39,6 @@ rate = "10G"
 
 const FRAMES: u16 = 3_000;
 const HOSTS: u16 = 16;
-
-/// A capture that can still be read when it was written.
-#[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl CaptureSink for Shared {
-    fn cut(&mut self, length: u64) -> io::Result<()> {
-        self.0.borrow_mut().cut(length)
-    }
-}
 
 /// Frames that were made for a test, each with its time.
 struct Made {
@@ -112,7 +93,8 @@ struct Outcome {
 fn replay<S: FrameSource>(text: &str, inputs: Vec<Input<S>>, lanes: usize, seed: u64) -> Outcome {
     let text = format!("[gateway]\nname = \"gw\"\nseed = {seed}\n[dpdk]\nlanes = {lanes}\n{text}");
     let program = config::parse(&text, "gw.toml").unwrap().program;
-    let sinks: Vec<Shared> = program.settings().ports.iter().map(|_| Shared::default()).collect();
+    let sinks: Vec<SharedCapture> =
+        program.settings().ports.iter().map(|_| SharedCapture::default()).collect();
     let writers = sinks.iter().map(|sink| Some(CaptureWriter::new(sink.clone(), "out")));
     let told = Rc::new(Cell::new(0));
     let sum = told.clone();
@@ -131,7 +113,7 @@ fn replay<S: FrameSource>(text: &str, inputs: Vec<Input<S>>, lanes: usize, seed:
         outcome.report.conservation
     );
     assert_eq!(outcome.report.ending.state, "drained", "seed {seed}, {lanes} lanes");
-    let captures = sinks.iter().map(|sink| sink.0.take()).collect();
+    let captures = sinks.iter().map(|sink| sink.take()).collect();
     Outcome { report: outcome.report, captures, series, told: told.get() }
 }
 

@@ -5,43 +5,21 @@
 
 use conformance::settings::{lossless, routed};
 use conformance::simulated::{Plan, Seen, assert_lossless, flow, host_behind, options};
-use conformance::{P3, P4};
+use conformance::{P3, P4, SharedCapture};
 use core::ops::ControlFlow;
-use replay::capture::{CaptureReader, CaptureSink, CaptureWriter, Pace};
+use replay::capture::{CaptureReader, CaptureWriter, Pace};
 use replay::{Input, Outputs, Replay, Side};
 use simulation::{FlowSpec, NodeId, NodeKind, Options};
-use std::cell::RefCell;
-use std::io::{self, Cursor, Write};
-use std::rc::Rc;
+use std::io::Cursor;
 use switch::program::{MarkAt, Red, Scheduling, Settings};
 use units::{BitRate, Bytes, Interval, Nanos, PortId};
 
 const RATE: BitRate = BitRate::gigabits(100);
 const PORTS: u16 = 5;
 
-/// A capture that can still be read when it was written.
-#[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl CaptureSink for Shared {
-    fn cut(&mut self, length: u64) -> io::Result<()> {
-        self.0.borrow_mut().cut(length)
-    }
-}
-
 /// The capture of one port of the switch, in or out, up to `end`.
 fn capture(seen: &Seen, port: u16, inbound: bool) -> Vec<u8> {
-    let sink = Shared::default();
+    let sink = SharedCapture::default();
     let mut writer = CaptureWriter::new(sink.clone(), "simulated");
     for (tap, at, headers, length) in &seen.frames {
         if tap.port == PortId(port) && tap.inbound == inbound {
@@ -49,7 +27,7 @@ fn capture(seen: &Seen, port: u16, inbound: bool) -> Vec<u8> {
         }
     }
     writer.finish().unwrap();
-    sink.0.take()
+    sink.take()
 }
 
 /// Replays what came in; returns what left through each port.
@@ -59,11 +37,11 @@ fn replayed(plan: &Plan, switch: NodeId, seen: &Seen) -> Vec<Vec<u8>> {
         let source = CaptureReader::new(Cursor::new(capture(seen, port, true)), "in").unwrap();
         Input { source, pace: Pace::AsCaptured, side: Side::Port(PortId(port)) }
     });
-    let sinks: Vec<Shared> = (0..PORTS).map(|_| Shared::default()).collect();
+    let sinks: Vec<SharedCapture> = (0..PORTS).map(|_| SharedCapture::default()).collect();
     let writers = sinks.iter().map(|sink| Some(CaptureWriter::new(sink.clone(), "replayed")));
     let replay = Replay::new(program.clone(), inputs.collect()).unwrap();
     replay.run("gateway", Outputs::new(writers), |_| ControlFlow::Continue(())).unwrap();
-    sinks.iter().map(|sink| sink.0.take()).collect()
+    sinks.iter().map(|sink| sink.take()).collect()
 }
 
 /// A router among hosts, of which the first three send to the last two.

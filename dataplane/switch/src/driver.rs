@@ -270,8 +270,8 @@ pub fn inspect<F: Frame>(lanes: &[Shard<F>], now: Nanos, port: PortId, into: &mu
     }
 }
 
-/// The lane, of `lanes`, to which devices give `frame`.
-fn home<F: Frame>(hash: PairHash, frame: &F, lanes: usize) -> usize {
+/// The lane, of `lanes`, to which devices give `frame`: by the `hash` of its IP addresses, or lane 0 if it has none.
+pub fn home<F: Frame>(hash: PairHash, frame: &F, lanes: usize) -> usize {
     let headers = frame.headers();
     let difference = Descriptor::parse(headers, frame.length()).and_then(|it| it.address_difference(headers));
     difference.map_or(0, |difference| hash.lane(difference, lanes))

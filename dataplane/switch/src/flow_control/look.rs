@@ -5,7 +5,7 @@ use core::ops::Add;
 use units::{Bytes, PortId, Priority, PrioritySet, WireBytes};
 
 /// What a lane sees of the others.
-pub(crate) trait Others {
+pub(crate) trait OtherLanes {
     /// All bytes on the wire of `priority` that they have shown to have come in through `port`.
     fn received(&self, port: PortId, priority: Priority) -> WireBytes;
 
@@ -17,7 +17,7 @@ pub(crate) trait Others {
 #[derive(Clone, Copy)]
 pub(crate) struct Accounts<'a> {
     pub ledger: &'a Ledger,
-    pub others: Option<&'a dyn Others>,
+    pub others: Option<&'a dyn OtherLanes>,
 }
 
 /// Those of a shard that is no lane.

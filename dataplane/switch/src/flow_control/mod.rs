@@ -23,7 +23,7 @@ pub(crate) mod threshold;
 mod upstream;
 
 pub use choice::{FlowControl, FlowControlError};
-pub(crate) use look::{Accounts, Look, Others};
+pub(crate) use look::{Accounts, Look, OtherLanes};
 pub(crate) use sender::{Directive, PauseSender, PauseTimes};
 pub use sender::{PauseCause, PausesSent};
 pub use sequence::Sequence;

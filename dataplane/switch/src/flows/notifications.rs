@@ -4,7 +4,7 @@ use crate::frame::ControlFrame;
 use core::net::IpAddr;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use units::{Bytes, Nanos};
+use units::Bytes;
 use wire::ethernet::MacAddress;
 use wire::roce::{cnp, direct_int};
 
@@ -72,10 +72,8 @@ impl Notification {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
     Taken,
-    /// There is no room. There may be room at this time; if it is never, the port calls when it has room.
-    Full {
-        until: Nanos,
-    },
+    /// There is no room; the port calls when it has some.
+    Full,
     /// There is no way to the sender.
     Unreachable,
 }

@@ -28,7 +28,7 @@ fn lanes() -> [Lane; 2] {
 /// Shows a level, and with `fence` ends the turn; then looks at the other lane. Returns whether it saw something.
 fn show_and_look(mut lane: Lane, with_fence: bool) -> bool {
     let level = |_| Level { shared: Cells(5), ..Level::default() };
-    lane.show(PORT, PrioritySet::EMPTY.with(P3), level, Default::default());
+    lane.show(PORT, PrioritySet::EMPTY.with(P3), level, Own::default());
     if with_fence {
         lane.end_turn(PoolUse::default());
     }
@@ -90,7 +90,7 @@ fn a_frame_that_comes_as_a_slot_ends(received_first: bool) {
             ledger.admit(PORT, PORT, P3, Load::of_frame(Bytes(60)));
             follower.show_received(PORT, |_| WireBytes(84));
         });
-        let received = || lead.received_by_others(PORT, P3) > WireBytes(0);
+        let received = || lead.received(PORT, P3) > WireBytes(0);
         let waits = || board.ledger(1).ingress_queue(PORT, P3).frames > 0;
         let (counts, waits) = if received_first {
             let counts = received();

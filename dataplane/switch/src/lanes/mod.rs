@@ -29,7 +29,7 @@ pub use pair_hash::PairHash;
 pub use program::{LanesRefusal, Unshared};
 
 use crate::admission::Others;
-use crate::flow_control::{self, PauseCause};
+use crate::flow_control::{OtherLanes, PauseCause};
 use crate::ledger::{Ledger, PoolUse};
 use crate::receive_ring::BURST;
 use crate::sync::{Ordering, fence};
@@ -63,11 +63,22 @@ pub const fn beyond_pools(lanes: u64, max_frame: Bytes) -> Bytes {
     Bytes(lanes.saturating_sub(1).saturating_mul(unseen(max_frame).0))
 }
 
+/// What a lane has for a port at the end of a turn, and wants of the lead.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Own {
+    /// Bytes that wait, by priority, rounded up to whole cells of 16 bytes.
+    pub cells: [u32; Priority::COUNT],
+    /// The priorities that it cannot let go on, with the cause.
+    pub wants: [Option<PauseCause>; Priority::COUNT],
+    /// All bytes on the wire that its limiter has counted; `None` without one.
+    pub counted: Option<u64>,
+}
+
 /// What a lane knows and has shown of a port.
 #[derive(Clone, Default)]
 struct PortState {
     levels: [Level; Priority::COUNT],
-    /// Those that are not zero.
+    /// The priorities whose levels are not zero.
     holding: PrioritySet,
     /// Counts what it shows.
     version: u64,
@@ -254,14 +265,14 @@ impl Lane {
         state.turn.judge(queues, &state.elsewhere, (state.claimed, claimed));
     }
 
-    /// Shows what it holds of `port`, as far as that has changed by more than the grain, or to or from nothing. Of `levels`, only
-    /// those in `holding` may be more than nothing.
+    /// Shows what it holds of `port`, as far as that has changed by more than the grain, or to or from nothing. Only `levels` of
+    /// the priorities in `holding` may be more than nothing.
     pub fn show(
         &mut self,
         port: PortId,
         holding: PrioritySet,
         levels: impl Fn(Priority) -> Level,
-        (waiting, counted): (Waiting, Option<u64>),
+        Own { cells, wants, counted }: Own,
     ) {
         let state = &mut self.ports[port.index()];
         let before = state.version;
@@ -278,22 +289,20 @@ impl Lane {
             }
         }
         state.holding = holding;
-        // One that starts anew has counted nothing that others do not know.
+        // A limiter that has just started counts from here on: what it counted before says nothing about this turn.
         let before_turn = core::mem::replace(&mut state.counted, counted);
         let more = counted.zip(before_turn).map_or(0, |(now, before)| now.saturating_sub(before));
         state.taken = state.taken.wrapping_add(more);
-        let waiting = Waiting { claimed: state.claimed, limited: state.taken, ..waiting };
-        let cells = |cells: u32| Cells(cells.into());
-        let grew = |(shown, now): (u32, u32)| differ(cells(shown), cells(now));
-        let mut pairs = state.waiting.cells.into_iter().zip(waiting.cells);
-        let grew = waiting.wants != state.waiting.wants || pairs.any(grew);
-        let claimed = waiting.claimed.wrapping_sub(state.waiting.claimed) >= GRAIN.bytes().0;
-        let limited = waiting.limited.wrapping_sub(state.waiting.limited) >= GRAIN.bytes().0;
-        if claimed || limited || grew {
-            // Or what grows by less than the grain each time would never count as grown.
-            let cells = if grew { waiting.cells } else { state.waiting.cells };
-            state.waiting = Waiting { cells, ..waiting };
-            self.board.show_waiting(self.number, port, &state.waiting);
+        let shown = &mut state.waiting;
+        let mut pairs = shown.cells.into_iter().zip(cells);
+        let has_moved = |(shown, now): (u32, u32)| differ(Cells(shown.into()), Cells(now.into()));
+        let grew = wants != shown.wants || pairs.any(has_moved);
+        let sent = |now: u64, shown: u64| now.wrapping_sub(shown) >= GRAIN.bytes().0;
+        if grew || sent(state.claimed, shown.claimed) || sent(state.taken, shown.limited) {
+            // Cells that change by less than the grain keep what was shown of them, so that their changes add up.
+            let cells = if grew { cells } else { shown.cells };
+            *shown = Waiting { cells, claimed: state.claimed, limited: state.taken, wants };
+            self.board.show_waiting(self.number, port, shown);
         }
         if grew || state.version != before {
             state.version = before + 1;
@@ -312,14 +321,9 @@ impl Lane {
         }
     }
 
-    /// All bytes on the wire of `priority` that other lanes have shown to have come in through `port`.
-    pub fn received_by_others(&self, port: PortId, priority: Priority) -> WireBytes {
-        self.others().map(|lane| self.board.received(lane, port, priority)).sum()
-    }
-
     /// Whether other lanes have shown that more of these `priorities` came in through `port` since the last call.
     pub fn has_received(&mut self, port: PortId, priorities: PrioritySet) -> bool {
-        let received = priorities.iter().map(|priority| self.received_by_others(port, priority)).sum();
+        let received = priorities.iter().map(|priority| self.received(port, priority)).sum();
         core::mem::replace(&mut self.ports[port.index()].noticed, received) != received
     }
 
@@ -383,9 +387,9 @@ impl Lane {
     }
 }
 
-impl flow_control::Others for Lane {
+impl OtherLanes for Lane {
     fn received(&self, port: PortId, priority: Priority) -> WireBytes {
-        self.received_by_others(port, priority)
+        self.others().map(|lane| self.board.received(lane, port, priority)).sum()
     }
 
     fn ledgers(&self, each: &mut dyn FnMut(&Ledger)) {

@@ -23,7 +23,7 @@ fn lanes<const N: usize>() -> [Lane; N] {
 
 fn show(lane: &mut Lane, cells: u64) {
     let level = |_| Level { shared: Cells(cells), headroom: Cells(2 * cells), ..Level::default() };
-    lane.show(PORT, PrioritySet::EMPTY.with(P3), level, Default::default());
+    lane.show(PORT, PrioritySet::EMPTY.with(P3), level, Own::default());
     lane.end_turn(PoolUse { shared: Bytes(16 * cells), ..PoolUse::default() });
 }
 
@@ -81,8 +81,7 @@ fn what_grows_by_less_than_the_grain_each_turn_is_shown_in_the_end_whatever_is_c
         // A grain is claimed each time.
         one.settle(PORT, 0, 20_000);
         cells[P3.index()] = 600 * turn;
-        let waiting = Waiting { cells, ..Waiting::default() };
-        one.show(PORT, PrioritySet::EMPTY, |_| Level::default(), (waiting, None));
+        one.show(PORT, PrioritySet::EMPTY, |_| Level::default(), Own { cells, ..Own::default() });
         if two.has_news(PORT) {
             two.look_at_waiting(PORT);
         }
@@ -95,7 +94,7 @@ fn what_grows_by_less_than_the_grain_each_turn_is_shown_in_the_end_whatever_is_c
 fn a_limiter_that_starts_anew_counts_from_there() {
     let [mut one, mut two] = lanes();
     let mut limited = |counted| {
-        one.show(PORT, PrioritySet::EMPTY, |_| Level::default(), (Waiting::default(), counted));
+        one.show(PORT, PrioritySet::EMPTY, |_| Level::default(), Own { counted, ..Own::default() });
         two.limited_of_others(PORT).0
     };
     let counted = [Some(50_000), Some(90_000), None, Some(1_000_000), Some(1_020_000), Some(7), Some(20_007)];
@@ -140,9 +139,9 @@ fn stamps_wrap_and_still_tell_older_from_newer() {
 #[test]
 fn what_a_follower_wants_keeps_the_lead_and_what_the_lead_pauses_keeps_the_followers() {
     let [mut lead, mut follower] = lanes();
-    let mut waiting = Waiting::default();
-    waiting.wants[P3.index()] = Some(PauseCause::MemoryLow);
-    follower.show(PORT, PrioritySet::EMPTY, |_| Level::default(), (waiting, None));
+    let mut own = Own::default();
+    own.wants[P3.index()] = Some(PauseCause::MemoryLow);
+    follower.show(PORT, PrioritySet::EMPTY, |_| Level::default(), own);
     assert_eq!(lead.kept(PORT)[P3.index()], Some(PauseCause::MemoryLow));
     assert_eq!(follower.kept(PORT), [None; Priority::COUNT]);
     let p3 = PrioritySet::EMPTY.with(P3);
@@ -150,6 +149,6 @@ fn what_a_follower_wants_keeps_the_lead_and_what_the_lead_pauses_keeps_the_follo
     assert_eq!(follower.kept(PORT)[P3.index()], Some(PauseCause::Threshold));
     lead.show_paused(PORT, p3, p3);
     assert_eq!(follower.kept(PORT)[P3.index()], Some(PauseCause::ReceiveRing));
-    follower.show(PORT, PrioritySet::EMPTY, |_| Level::default(), Default::default());
+    follower.show(PORT, PrioritySet::EMPTY, |_| Level::default(), Own::default());
     assert_eq!(lead.kept(PORT), [None; Priority::COUNT]);
 }

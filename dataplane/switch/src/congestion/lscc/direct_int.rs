@@ -150,24 +150,20 @@ impl DirectInt {
         self.waiting.len() as u64
     }
 
-    /// Gives out the direct INTs that wait, as long as `send` takes them. Returns the time to go on, if a port asks for
-    /// one. A direct INT that finds its port full is dropped: the next one of its flow has newer figures, and others
-    /// need not wait for that port.
+    /// Gives out direct INTs that wait. One that finds its port full is dropped: the next one of its flow has newer figures,
+    /// and others need not wait for that port.
     pub fn send(
         &mut self,
         counters: &mut DirectIntCounters,
         send: &mut dyn FnMut(PortId, Notification) -> Offer,
-    ) -> Option<Nanos> {
+    ) {
         for _ in 0..SENT_PER_CALL {
-            let (port, frame) = *self.waiting.front()?;
+            let Some((port, frame)) = self.waiting.pop_front() else { break };
             match send(port, Notification::Int(frame)) {
-                Offer::Full { until } if until != Nanos::NEVER => return Some(until),
                 Offer::Taken => counters.sent += 1,
-                Offer::Full { .. } | Offer::Unreachable => counters.lost += 1,
+                Offer::Full | Offer::Unreachable => counters.lost += 1,
             }
-            self.waiting.pop_front();
         }
-        None
     }
 }
 

@@ -108,8 +108,8 @@ pub(crate) struct RateLimiter {
     due: List,
     /// The end of the running interval; never while no flow is listed.
     ends: Nanos,
-    /// The time until which a port has no room for the next notification, if that is so.
-    blocked: Option<Nanos>,
+    /// Whether the next notification waits until a port has room.
+    blocked: bool,
     cnps: CnpBuilder,
     /// HPCC*: instead of direct CNPs.
     direct_int: Option<DirectInt>,
@@ -144,7 +144,7 @@ impl RateLimiter {
             list: List::new(NOT_LISTED + 2),
             due: List::new(NOT_LISTED + 1),
             ends: Nanos::NEVER,
-            blocked: None,
+            blocked: false,
             cnps: CnpBuilder::default(),
             direct_int: direct_int.map(|(interval, link)| DirectInt::new(interval, link, capacity)),
             counters: LimiterCounters::default(),
@@ -410,7 +410,7 @@ impl Scheme for RateLimiter {
             core::mem::swap(&mut self.states, &mut spare.states);
             core::mem::swap(&mut self.list, &mut spare.list);
             core::mem::swap(&mut self.due, &mut spare.due);
-            (self.ends, self.blocked) = (Nanos::NEVER, None);
+            (self.ends, self.blocked) = (Nanos::NEVER, false);
         }
         match (&mut self.direct_int, &mut spare.direct_int) {
             (Some(direct_int), Some(spare)) => direct_int.configure(spare, exchanged),
@@ -450,15 +450,15 @@ impl Scheme for RateLimiter {
     fn deadline(&self) -> Nanos {
         let ints_wait = self.direct_int.as_ref().is_some_and(DirectInt::waits);
         match self.blocked {
-            Some(until) => until,
-            None if self.due.slots.is_empty() && !ints_wait => self.ends,
-            None => Nanos::ZERO,
+            true => Nanos::NEVER,
+            false if self.due.slots.is_empty() && !ints_wait => self.ends,
+            false => Nanos::ZERO,
         }
     }
 
     #[inline]
     fn is_blocked(&self) -> bool {
-        self.blocked == Some(Nanos::NEVER)
+        self.blocked
     }
 
     fn waiting(&self) -> u64 {
@@ -476,12 +476,9 @@ impl Scheme for RateLimiter {
         if self.due.slots.is_empty() && self.ends <= now {
             self.end_interval(now);
         }
-        self.blocked = None;
+        self.blocked = false;
         if let Some(direct_int) = &mut self.direct_int {
-            self.blocked = direct_int.send(&mut self.counters.direct_int, send);
-            if self.blocked.is_some() {
-                return;
-            }
+            direct_int.send(&mut self.counters.direct_int, send);
         }
         let as_configured = (self.settings.cnp_dscp, self.settings.cnp_priority);
         for _ in 0..NOTIFIED_PER_CALL {
@@ -492,8 +489,8 @@ impl Scheme for RateLimiter {
             match cnp.map_or(Offer::Unreachable, |(port, cnp)| send(port, cnp)) {
                 Offer::Taken => self.counters.direct_cnps += 1,
                 Offer::Unreachable => self.counters.not_notified += 1,
-                Offer::Full { until } => {
-                    self.blocked = Some(until);
+                Offer::Full => {
+                    self.blocked = true;
                     return;
                 }
             }

@@ -64,8 +64,8 @@ pub(crate) struct Supplement {
     states: FlowStates,
     /// Flows whose packets were marked, by the time when a CNP may be missing.
     wheel: TimingWheel,
-    /// The time until which a port has no room for the next notification, if that is so.
-    blocked: Option<Nanos>,
+    /// Whether the next notification waits until a port has room.
+    blocked: bool,
     cnps: CnpBuilder,
     pub counters: SupplementCounters,
 }
@@ -77,7 +77,7 @@ impl Supplement {
             settings: *settings,
             states: FlowStates::new(capacity),
             wheel: TimingWheel::new(capacity, settings.increase_timer),
-            blocked: None,
+            blocked: false,
             cnps: CnpBuilder::default(),
             counters: SupplementCounters::default(),
         }
@@ -157,8 +157,8 @@ impl Supplement {
                 self.counters.not_notified += 1;
                 None
             }
-            Offer::Full { until } => {
-                self.blocked = Some(until);
+            Offer::Full => {
+                self.blocked = true;
                 Some(now)
             }
         }
@@ -177,7 +177,7 @@ impl Scheme for Supplement {
         if exchanged || spare.settings.increase_timer != self.settings.increase_timer {
             self.counters.forgotten += self.wheel.listed();
             core::mem::swap(&mut self.wheel, &mut spare.wheel);
-            self.blocked = None;
+            self.blocked = false;
         }
         self.settings = spare.settings;
     }
@@ -197,12 +197,12 @@ impl Scheme for Supplement {
 
     #[inline]
     fn deadline(&self) -> Nanos {
-        self.blocked.unwrap_or_else(|| self.wheel.deadline())
+        if self.blocked { Nanos::NEVER } else { self.wheel.deadline() }
     }
 
     #[inline]
     fn is_blocked(&self) -> bool {
-        self.blocked == Some(Nanos::NEVER)
+        self.blocked
     }
 
     fn waiting(&self) -> u64 {
@@ -216,13 +216,13 @@ impl Scheme for Supplement {
         flows: &mut Flows,
         send: &mut dyn FnMut(PortId, Notification) -> Offer,
     ) {
-        self.blocked = None;
+        self.blocked = false;
         for _ in 0..HANDLED_PER_CALL {
             let Some(slot) = self.wheel.take(now) else { break };
             if let Some(due) = self.handle(now, slot, severe, flows, send) {
                 self.wheel.add(now, slot, due);
             }
-            if self.blocked.is_some() {
+            if self.blocked {
                 break;
             }
         }
@@ -241,7 +241,7 @@ impl Scheme for Supplement {
         let mut count = |port, cnp| match is_reachable(port, cnp) {
             true => {
                 lost += 1;
-                Offer::Full { until: Nanos::NEVER }
+                Offer::Full
             }
             false => Offer::Unreachable,
         };

@@ -81,7 +81,7 @@ impl Scene {
                 times.push(since);
                 Offer::Taken
             }
-            false => Offer::Full { until: Nanos::NEVER },
+            false => Offer::Full,
         });
     }
 }

@@ -107,8 +107,8 @@ pub(crate) struct Themis {
     states: Vec<State>,
     /// CNPs that were made, with the port of their sender, and their flow unless its slot has lost its meaning.
     waiting: VecDeque<(PortId, Option<Slot>, Notification)>,
-    /// The time until which a port has no room for the next CNP, if that is so.
-    blocked: Option<Nanos>,
+    /// Whether the next CNP waits until a port has room.
+    blocked: bool,
     builder: CnpBuilder,
     pub counters: ThemisCounters,
 }
@@ -120,7 +120,7 @@ impl Themis {
             settings: *settings,
             states: vec![State::default(); capacity as usize],
             waiting: VecDeque::with_capacity(WAITING),
-            blocked: None,
+            blocked: false,
             builder: CnpBuilder::default(),
             counters: ThemisCounters::default(),
         }
@@ -155,7 +155,7 @@ impl Themis {
 
     /// Makes a CNP to the sender of a flow. Returns whether it was made.
     fn answer(&mut self, now: Nanos, slot: Slot, way: Option<ReturnPath>, flows: &mut Flows) -> bool {
-        if self.waiting.len() == WAITING || self.blocked.is_some() {
+        if self.waiting.len() == WAITING || self.blocked {
             return false;
         }
         let Some(way) = way else { return false };
@@ -257,16 +257,12 @@ impl Scheme for Themis {
 
     #[inline]
     fn deadline(&self) -> Nanos {
-        match self.blocked {
-            Some(until) => until,
-            None if self.waiting.is_empty() => Nanos::NEVER,
-            None => Nanos::ZERO,
-        }
+        if self.blocked || self.waiting.is_empty() { Nanos::NEVER } else { Nanos::ZERO }
     }
 
     #[inline]
     fn is_blocked(&self) -> bool {
-        self.blocked == Some(Nanos::NEVER)
+        self.blocked
     }
 
     fn waiting(&self) -> u64 {
@@ -281,7 +277,7 @@ impl Scheme for Themis {
         flows: &mut Flows,
         send: &mut dyn FnMut(PortId, Notification) -> Offer,
     ) {
-        self.blocked = None;
+        self.blocked = false;
         while let Some(&(port, slot, cnp)) = self.waiting.front() {
             match send(port, cnp) {
                 Offer::Taken => {}
@@ -293,8 +289,8 @@ impl Scheme for Themis {
                         notes.set(THEMIS_UNREACHABLE, notes.has(THEMIS_ANSWERED));
                     }
                 }
-                Offer::Full { until } => {
-                    self.blocked = Some(until);
+                Offer::Full => {
+                    self.blocked = true;
                     return;
                 }
             }

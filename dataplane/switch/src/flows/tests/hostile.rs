@@ -137,7 +137,7 @@ fn a_half_flow_follows_its_sender_when_the_former_place_is_silent_and_the_number
     }
     assert!(moved(&mut port, START + 10));
     assert_eq!(port.source(X_TO_Y, 0x20), None, "two answers must confirm it anew");
-    // Those that were no continuation were strangers on a pair.
+    // The pair had strangers: packets that did not continue its numbers.
     port.now += Interval::from_millis(1_100);
     for (psn, found) in [(START + 10, None), (START + 11, Some(0x10))] {
         port.at(1, 1).write(X_TO_Y, 0x20, psn);

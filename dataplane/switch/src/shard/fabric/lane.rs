@@ -7,7 +7,7 @@ use crate::egress::WatchdogEvent;
 use crate::flow_control::Accounts;
 use crate::frame::{Frame, Transmitter};
 use crate::ingress::IngressPort;
-use crate::lanes::{Board, Busy, Claim, Lane, Level, Link, Pace, Queues, Waiting};
+use crate::lanes::{Board, Busy, Claim, Lane, Level, Link, Own, Pace, Queues};
 use crate::ledger::Volume;
 use crate::program::{PortSettings, Program};
 use crate::reason::DropReason;
@@ -192,12 +192,7 @@ impl<F: Frame> Fabric<F> {
             let cells = own_cells(egress);
             let received = |priority: Priority| ingress.counters.received[priority.index()].on_the_wire();
             lane.show_received(port, received);
-            lane.show(
-                port,
-                ingress.holding(),
-                level,
-                (Waiting { cells, claimed: 0, limited: 0, wants: ingress.wants(pools) }, counted),
-            );
+            lane.show(port, ingress.holding(), level, Own { cells, wants: ingress.wants(pools), counted });
             if lane.leads() {
                 lane.show_paused(port, ingress.pauses.paused(), ingress.paused_for_ring());
             }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::admission::Pools;
 use crate::congestion::senders::Senders;
 use crate::egress::{EgressPort, WatchdogEvent};
-use crate::flow_control::{Accounts, Others};
+use crate::flow_control::{Accounts, OtherLanes};
 use crate::frame::Frame;
 use crate::ingress::IngressPort;
 use crate::lanes::Lane;
@@ -82,8 +82,8 @@ pub(super) struct Fabric<F> {
 }
 
 /// What `lane` sees of the others, where there are lanes.
-pub(super) fn others(lane: &Option<Box<Lane>>) -> Option<&dyn Others> {
-    lane.as_ref().map(|lane| &**lane as &dyn Others)
+pub(super) fn others(lane: &Option<Box<Lane>>) -> Option<&dyn OtherLanes> {
+    lane.as_ref().map(|lane| &**lane as &dyn OtherLanes)
 }
 
 impl<F: Frame> Fabric<F> {

@@ -204,7 +204,7 @@ impl<F: Frame> Fabric<F> {
                 return Offer::Unreachable;
             };
             let taken = egress[port.index()].notifications.push(notification);
-            if taken { Offer::Taken } else { Offer::Full { until: Nanos::NEVER } }
+            if taken { Offer::Taken } else { Offer::Full }
         });
     }
 

@@ -106,14 +106,14 @@ impl Scene {
     }
 
     /// Offers all that waits to ports that answer `offer`. Returns the frames, and the time of the next try.
-    fn given(&mut self, offer: Offer) -> (Vec<(PortId, Frame)>, Option<Nanos>) {
+    fn given(&mut self, offer: Offer) -> Vec<(PortId, Frame)> {
         let mut given = Vec::new();
-        let until = self.direct_int.send(&mut self.counters, &mut |port, notification| {
+        self.direct_int.send(&mut self.counters, &mut |port, notification| {
             let Notification::Int(frame) = notification else { panic!("not a CNP") };
             given.push((port, frame));
             offer
         });
-        (given, until)
+        given
     }
 }
 
@@ -129,8 +129,8 @@ fn the_sender_is_told_what_its_packet_has_collected_and_the_packet_begins_anew()
         scene.queue.arrive(WireBytes(100_000));
         let slot = scene.known(1);
         assert_eq!(scene.send_as(slot, PORT, telemetry, 2), (true, Header::default()));
-        let (given, until) = scene.given(Offer::Taken);
-        assert_eq!((given.len(), until, scene.direct_int.waits()), (1, None, false));
+        let given = scene.given(Offer::Taken);
+        assert_eq!((given.len(), scene.direct_int.waits()), (1, false));
         let (port, Frame { way, content }) = given[0];
         assert_eq!((port, way.destination_qp), (PORT, QueuePair::from_low_bits(1)));
         let header = content.header();
@@ -151,10 +151,10 @@ fn a_flow_gets_one_in_an_interval_and_all_of_its_packets_begin_anew() {
             assert_eq!(scene.send(slot), 0);
             scene.now += Interval::from_micros(1);
         }
-        assert_eq!(scene.given(Offer::Taken).0.len(), each);
+        assert_eq!(scene.given(Offer::Taken).len(), each);
         scene.now += INTERVAL;
         assert_eq!(scene.send(slot), 0);
-        assert_eq!(scene.given(Offer::Taken).0.len(), 1);
+        assert_eq!(scene.given(Offer::Taken).len(), 1);
     }
 }
 
@@ -166,7 +166,7 @@ fn the_interval_says_nothing_of_the_next_flow_in_the_slot() {
     // A slot that is used again has no notes.
     scene.flows.hot_mut(slot).notes.set(LSCC_DIRECT_INT, false);
     scene.send(slot);
-    assert_eq!(scene.given(Offer::Taken).0.len(), 2);
+    assert_eq!(scene.given(Offer::Taken).len(), 2);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_flood_of_flows_fills_no_more_than_the_room_and_others_keep_their_telemetry(
     }
     let late = scene.known(2);
     assert_eq!(scene.send(late), 2);
-    assert_eq!(scene.given(Offer::Taken).0.len(), SENT_PER_CALL);
+    assert_eq!(scene.given(Offer::Taken).len(), SENT_PER_CALL);
     assert_eq!(scene.send(late), 0, "there is room again");
 }
 
@@ -221,9 +221,6 @@ fn a_port_that_is_full_loses_its_direct_int_and_holds_up_no_other() {
         let slot = scene.known(qp);
         scene.send(slot);
     }
-    let (given, until) = scene.given(Offer::Full { until: Nanos(7) });
-    assert_eq!((given.len(), until), (1, Some(Nanos(7))), "a way to another shard has room later");
-    let (given, until) = scene.given(Offer::Full { until: Nanos::NEVER });
-    assert_eq!((given.len(), until), (3, None));
+    assert_eq!(scene.given(Offer::Full).len(), 3);
     assert_eq!(scene.counters, DirectIntCounters { replaced: 3, lost: 3, ..Default::default() });
 }

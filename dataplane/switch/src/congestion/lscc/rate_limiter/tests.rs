@@ -420,11 +420,9 @@ fn a_notification_without_a_way_is_counted_and_one_without_room_is_offered_again
     let mut scene = Scene::new();
     let flow = Sighting::Of(scene.known(1, WireBytes(0)));
     scene.send(flow, 6 * REFERENCE, Ecn::Ect0);
-    let until = scene.now + Interval::from_micros(60);
-    assert_eq!(scene.notify(Offer::Full { until }), 1);
-    assert_eq!((scene.limiter.deadline(), scene.limiter.is_blocked()), (until, false));
-    assert_eq!(scene.notify(Offer::Full { until: Nanos::NEVER }), 1);
-    assert!(scene.limiter.is_blocked(), "the port says when it has room");
+    assert_eq!(scene.notify(Offer::Full), 1);
+    let (deadline, waits) = (scene.limiter.deadline(), scene.limiter.is_blocked());
+    assert_eq!((deadline, waits), (Nanos::NEVER, true), "the port says when it has room");
     scene.limiter.notify(scene.now, QueueSet::EMPTY, &mut scene.flows, &mut |_, _| Offer::Unreachable);
     assert!(!scene.limiter.is_blocked());
     let LimiterCounters { direct_cnps, not_notified, .. } = scene.counters();
@@ -436,7 +434,7 @@ fn a_flow_whose_cnp_is_still_to_be_made_is_not_listed_again() {
     let mut scene = Scene::new();
     let flow = Sighting::Of(scene.known(1, WireBytes(0)));
     scene.send(flow, 6 * REFERENCE, Ecn::Ect0);
-    scene.notify(Offer::Full { until: Nanos::NEVER });
+    scene.notify(Offer::Full);
     scene.send(flow, 1, Ecn::Ect0);
     scene.limiter.notify(scene.now, QueueSet::EMPTY, &mut scene.flows, &mut |_, _| Offer::Taken);
     assert_eq!((scene.counters().direct_cnps, scene.limiter.deadline()), (1, Nanos::NEVER));
@@ -487,7 +485,7 @@ fn with_another_table_of_flows_nobody_is_listed_and_those_who_were_to_be_notifie
         let mut scene = Scene::new();
         let [one, other] = [1, 2].map(|qp| Sighting::Of(scene.known(qp, WireBytes(0))));
         scene.send(one, length, Ecn::Ce);
-        assert_eq!(scene.notify(Offer::Full { until: Nanos::NEVER }), 1);
+        assert_eq!(scene.notify(Offer::Full), 1);
         // The end of the next interval decides whether it is notified, by the length of the pseudo-queue then.
         scene.now += Interval::from_micros(10);
         scene.send(other, 0, Ecn::Ect0);
