@@ -1,12 +1,13 @@
 //! Disturbances of a pair under load.
 
 use crate::configuration::LOSSLESS;
-use crate::gateways::{FAR, FEEDBACK, NEAR, Pair};
-use crate::lab::{Lab, PYTHON, Process, port, repository, wait_until};
+use crate::gateways::{FAR, FEEDBACK, LAUNCHER_OF_LANES, NEAR, Pair};
+use crate::lab::{Lab, PYTHON, Process, cores, port, repository, wait_until};
 use crate::load::{Load, Sacrifice};
 use crate::watch::Watch;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::process::Command;
 
 /// How often both ends are reloaded in a row, with a change and its reversal.
 const RELOADS: u64 = 3;
@@ -15,6 +16,11 @@ const FRAMES_BETWEEN: u64 = 500;
 /// Lossless frames that wait for a link before it comes up again.
 const FRAMES_WAITING: u64 = 100;
 const MALFORMED: usize = 700;
+const BURN: &str = "
+import time
+end = time.monotonic() + 10
+while time.monotonic() < end: pass
+";
 
 /// Changes rates and thresholds under load, and changes them back. Returns the number of reloads.
 pub fn reload(pair: &Pair, load: &mut Load) -> u64 {
@@ -58,6 +64,17 @@ pub fn flap(lab: &Lab, pair: &Pair, load: &mut Load) {
         waiting >= FRAMES_WAITING || (waiting > 0 && is_stopped)
     });
     host.ip("link set eth0 up");
+    load.wait_for_more(FRAMES_BETWEEN);
+}
+
+/// Takes half of the second core for ten seconds, with a program of the same precedence: the second lane of the near gateway
+/// and the lead of the far one, which never sleeps, have the other half.
+pub fn slow_lane(lab: &Lab, load: &mut Load) {
+    let [launcher, options @ ..] = LAUNCHER_OF_LANES;
+    let mut command = Command::new(launcher);
+    command.args(options).args(["taskset", "-c", &cores()[1].to_string(), PYTHON, "-c", BURN]);
+    let ended = Process::start("slow-lane", command, lab.directory()).ended();
+    assert!(ended.status.success(), "the program beside the lane: {}", ended.stderr);
     load.wait_for_more(FRAMES_BETWEEN);
 }
 

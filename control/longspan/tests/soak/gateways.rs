@@ -1,7 +1,7 @@
 //! Two gateways with an emulated long link between them, two hosts at each, and a malicious host.
 
 use crate::configuration::LongHaulEnd;
-use crate::lab::{Gateway, Host, Lab, Namespace, answers, ping, repository, wait_until};
+use crate::lab::{Gateway, Host, Lab, Namespace, answers, cores, ping, repository, wait_until};
 use std::time::Duration;
 
 /// The ends of the long link: the one that stays for the whole soak, and the one that is killed.
@@ -20,6 +20,8 @@ const FLOODED: &str = "200k";
 /// Starts a program before everything else that shares the cores, in any session, because other load says nothing about
 /// the gateways. They sleep when they have nothing to do, and leave the cores to the hosts.
 const LAUNCHER: [&str; 3] = ["chrt", "--rr", "1"];
+/// The same where there are lanes: the lead never sleeps, and the hosts need its core as well.
+pub const LAUNCHER_OF_LANES: [&str; 3] = ["nice", "-n", "-5"];
 
 /// How long a busy machine may suspend a worker. The bounds of the schemes cover it at the long link, and the rings of the
 /// devices have slots for it. The headroom is automatic, and covers none of it: what arrives in the meantime goes to the
@@ -75,14 +77,32 @@ impl Scheme {
     }
 }
 
+/// What a pair of gateways runs.
+#[derive(Clone, Copy)]
+pub struct Setting {
+    pub scheme: Scheme,
+    /// With one, each gateway has a core.
+    pub lanes: usize,
+}
+
 /// The configuration of one end.
-fn configuration(side: usize, socket: &str, scheme: Scheme, hosts: &[(&str, &str)]) -> String {
+fn configuration(side: usize, socket: &str, setting: Setting, hosts: &[(&str, &str)]) -> String {
+    let Setting { scheme, lanes } = setting;
     let (name, scheme) = (NAMES[side], scheme.port(side));
     let mut text =
         LongHaulEnd { name, side, socket, shared: SHARED, rate: "40M", scheme: &scheme }.bridge(hosts);
     // The ports of hosts are tables in their order. The last one is that of the flooded host, if there is one.
     if hosts.last().is_some_and(|(_, rate)| *rate == FLOODED) {
         text += "\n[[port.queue]]\npriorities = [1]\nlossy = { static = \"64KiB\" }\n";
+    }
+    if lanes > 1 {
+        let all = cores();
+        assert!(all.len() >= lanes, "{lanes} lanes need as many cores, and these are {}", all.len());
+        let core = all[side % all.len()];
+        let mut cores = all[..lanes].to_vec();
+        // Each lead, which is the first, polls on a core of its own.
+        cores.rotate_left(side % lanes);
+        text = text.replace(&format!("cores = [{core}]"), &format!("lanes = {lanes}\ncores = {cores:?}"));
     }
     // A short history of events is full after the first round, so memory that grows later is a leak.
     text += "\n[control]\nevents = 16\n";
@@ -108,14 +128,14 @@ pub struct Pair {
     near: Gateway,
     /// `None` while it is killed.
     far: Option<Gateway>,
-    pub scheme: Scheme,
+    pub setting: Setting,
     socket: String,
     pub hosts: Hosts,
     namespaces: [Namespace; 2],
 }
 
 impl Pair {
-    pub fn start(lab: &Lab, scheme: Scheme) -> Self {
+    pub fn start(lab: &Lab, setting: Setting) -> Self {
         let namespaces = NAMES.map(|name| lab.namespace(name));
         let host = |number, side: usize| Host::new(lab, number, &namespaces[side], &format!("dc{number}"));
         let hosts = Hosts {
@@ -126,9 +146,9 @@ impl Pair {
             flooded: host(4, FAR),
         };
         let socket = lab.socket("link.memif").to_str().expect("the lab's paths are plain").to_owned();
-        let start = |side: usize| start(lab, side, &namespaces[side], &socket, scheme);
+        let start = |side: usize| start(lab, side, &namespaces[side], &socket, setting);
         let (near, far) = (start(NEAR), start(FAR));
-        let pair = Self { near, far: Some(far), scheme, socket, hosts, namespaces };
+        let pair = Self { near, far: Some(far), setting, socket, hosts, namespaces };
         pair.learn();
         pair
     }
@@ -161,7 +181,7 @@ impl Pair {
     /// Reloads both ends, with other rates and thresholds or with the original ones.
     pub fn reload(&self, changed: bool) {
         for side in [NEAR, FAR] {
-            let mut text = text(side, &self.socket, self.scheme);
+            let mut text = text(side, &self.socket, self.setting);
             for (from, to) in CHANGES.iter().filter(|_| changed) {
                 text = text.replace(from, to);
             }
@@ -176,7 +196,7 @@ impl Pair {
     }
 
     pub fn start_far(&mut self, lab: &Lab) {
-        self.far = Some(start(lab, FAR, &self.namespaces[FAR], &self.socket, self.scheme));
+        self.far = Some(start(lab, FAR, &self.namespaces[FAR], &self.socket, self.setting));
     }
 
     /// Makes both drain, and asserts that nothing is left inside.
@@ -188,13 +208,14 @@ impl Pair {
     }
 }
 
-fn start(lab: &Lab, side: usize, namespace: &Namespace, socket: &str, scheme: Scheme) -> Gateway {
-    Gateway::start_by(&LAUNCHER, lab, namespace, NAMES[side], &text(side, socket, scheme))
+fn start(lab: &Lab, side: usize, namespace: &Namespace, socket: &str, setting: Setting) -> Gateway {
+    let launcher = if setting.lanes > 1 { LAUNCHER_OF_LANES } else { LAUNCHER };
+    Gateway::start_by(&launcher, lab, namespace, NAMES[side], &text(side, socket, setting))
 }
 
-fn text(side: usize, socket: &str, scheme: Scheme) -> String {
+fn text(side: usize, socket: &str, setting: Setting) -> String {
     match side {
-        NEAR => configuration(side, socket, scheme, &[("dc1", "1G"), ("dc2", "1G"), ("dc5", "1G")]),
-        _ => configuration(side, socket, scheme, &[("dc3", BOTTLENECK), ("dc4", FLOODED)]),
+        NEAR => configuration(side, socket, setting, &[("dc1", "1G"), ("dc2", "1G"), ("dc5", "1G")]),
+        _ => configuration(side, socket, setting, &[("dc3", BOTTLENECK), ("dc4", FLOODED)]),
     }
 }

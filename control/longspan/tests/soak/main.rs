@@ -1,5 +1,5 @@
 //! Two gateways on the wire for as long as `LONGSPAN_SOAK` says (`90s`, `10m`, `1h`): load, disturbances, and checks
-//! after each round. Without the variable, this runs only the small tests of the soak itself.
+//! after each round. Each has as many lanes as `LONGSPAN_SOAK_LANES` says. Without the variable, this runs only the small tests of the soak itself.
 //!
 //! `scripts/soak` runs it. It needs root, like the tests on the wire, whose laboratory it shares.
 
@@ -25,20 +25,25 @@ use std::time::Duration;
 
 /// The duration of the soak.
 const VARIABLE: &str = "LONGSPAN_SOAK";
+/// The number of lanes. Default: 1.
+const LANES: &str = "LONGSPAN_SOAK_LANES";
 
 fn main() -> ExitCode {
     let Ok(text) = std::env::var(VARIABLE) else {
         return libtest_mimic::run(&Arguments::from_args(), tests()).exit_code();
     };
-    let why_not = time::parse(&text).map_err(|error| format!("{VARIABLE}: {error}"));
-    match why_not.and_then(|time| lab::why_not().map_or(Ok(time), Err)) {
+    let lanes = std::env::var(LANES).map_or(Ok(1), |lanes| lanes.parse());
+    let lanes = lanes.map_err(|error| format!("{LANES}: {error}"));
+    let time = time::parse(&text).map_err(|error| format!("{VARIABLE}: {error}"));
+    let asked = time.and_then(|time| Ok((time, lanes?)));
+    match asked.and_then(|asked| lab::why_not().map_or(Ok(asked), Err)) {
         Err(reason) => {
             eprintln!("soak: {reason}");
             ExitCode::FAILURE
         }
-        Ok(time) => {
+        Ok((time, lanes)) => {
             lab::sweep();
-            rounds::run(time);
+            rounds::run(time, lanes);
             ExitCode::SUCCESS
         }
     }

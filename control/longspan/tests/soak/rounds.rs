@@ -1,7 +1,7 @@
 //! Rounds until the time is over, and their totals.
 
-use crate::disturbances::{Forger, flap, kill, reload};
-use crate::gateways::{FAR, NAMES, NEAR, Pair, Scheme};
+use crate::disturbances::{Forger, flap, kill, reload, slow_lane};
+use crate::gateways::{FAR, NAMES, NEAR, Pair, Scheme, Setting};
 use crate::lab::{Lab, wait_until};
 use crate::ledger::{Drops, Ledger};
 use crate::load::Load;
@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// The far gateway is killed after the round with this number in every four.
 const ROUNDS_PER_KILL: u64 = 4;
 const KILLED_AFTER: u64 = 2;
+
+/// One lane of each gateway runs at half speed in the first of so many rounds.
+const ROUNDS_PER_SLOW_LANE: u64 = 4;
 
 /// How much the resident memory of a gateway may grow after its first round, in KiB: pages that are touched for the
 /// first time, and memory that the allocator keeps for readers and reloads. Buffers and tables do not grow.
@@ -22,6 +25,7 @@ struct Sums {
     rounds: u64,
     reloads: u64,
     flaps: u64,
+    slow_lanes: u64,
     kills: u64,
     lossless: u64,
     flood_sent: u64,
@@ -57,14 +61,14 @@ struct Soak {
     lab: Lab,
 }
 
-/// Soaks for `time`, plus the rest of the last rounds: a third for each scheme, each with a separate pair of gateways.
-/// Panics if any check fails.
-pub fn run(time: Duration) {
+/// Soaks gateways with so many `lanes` for `time`, plus the rest of the last rounds: a third for each scheme, each with a
+/// separate pair of gateways. Panics if any check fails.
+pub fn run(time: Duration, lanes: usize) {
     let start = Instant::now();
     let parts = Scheme::ALL.len() as u32;
     let mut sums = Sums::default();
     for (scheme, part) in Scheme::ALL.into_iter().zip(1..) {
-        let mut soak = Soak::start(scheme, sums);
+        let mut soak = Soak::start(Setting { scheme, lanes }, sums);
         loop {
             soak.round();
             if start.elapsed() >= time / parts * part {
@@ -77,9 +81,9 @@ pub fn run(time: Duration) {
 }
 
 impl Soak {
-    fn start(scheme: Scheme, sums: Sums) -> Self {
+    fn start(setting: Setting, sums: Sums) -> Self {
         let lab = Lab::new();
-        let pair = Pair::start(&lab, scheme);
+        let pair = Pair::start(&lab, setting);
         let watch = Watch::start(&lab, &pair);
         let idle_mbufs = at_rest(&pair).mbufs_in_use();
         Self { watch, pair, idle_mbufs, memory: [None; 2], rounds: 0, kills: 0, sums, lab }
@@ -97,6 +101,10 @@ impl Soak {
         self.sums.reloads += reload(&self.pair, &mut load);
         flap(&self.lab, &self.pair, &mut load);
         self.sums.flaps += 1;
+        if self.pair.setting.lanes > 1 && self.rounds % ROUNDS_PER_SLOW_LANE == 1 {
+            slow_lane(&self.lab, &mut load);
+            self.sums.slow_lanes += 1;
+        }
         let malformed = forger.finished();
         let carried = load.take_off(|| {
             let ledger = self.settled();
@@ -113,7 +121,7 @@ impl Soak {
         println!(
             "round {round:3} {:7} | lossless {} of {} | flood {} of {} | malformed {malformed} | drops: {drops} | \
              RSS {near} and {far} KiB | mbufs {:?} | worst lateness {:.1} ms",
-            self.pair.scheme.name(),
+            self.pair.setting.scheme.name(),
             carried.lossless,
             carried.lossless,
             carried.flood_received,
@@ -176,7 +184,7 @@ impl Soak {
         let Self { watch, pair, idle_mbufs, memory, rounds, kills, mut sums, lab } = self;
         let mbufs = settled(&pair, idle_mbufs).mbufs_in_use();
         let answers = watch.end(kills > 0);
-        let scheme = pair.scheme.name();
+        let scheme = pair.setting.scheme.name();
         pair.end();
         drop(lab);
         sums.scraped += answers.scraped;
@@ -198,7 +206,10 @@ impl Sums {
     fn print(&self, time: Duration) {
         let (of_kills, lost) = self.sacrificed;
         println!("\nsoaked for {} s, {} rounds", time.as_secs(), self.rounds);
-        println!("  {} reloads, {} flaps, {} kills", self.reloads, self.flaps, self.kills);
+        let Self { reloads, flaps, kills, slow_lanes, .. } = self;
+        println!(
+            "  {reloads} reloads, {flaps} flaps, {kills} kills, {slow_lanes} times a lane at half speed"
+        );
         println!("  {} scrapes and {} answers of `show`, all whole", self.scraped, self.shown);
         println!("  lossless: {} sent, 0 lost, 0 reordered", self.lossless);
         println!("  lossless around a kill: {of_kills} sent, {lost} went with the gateway, 0 reordered");
