@@ -8,6 +8,7 @@ use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings
 use units::{Bytes, PortId};
 
 use crate::gateway::Gateway;
+use crate::keys::bundle::BundleDecl;
 use crate::keys::document::{BufferDecl, Document, GatewayDecl};
 use crate::keys::forwarding::{ForwardingDecl, NeighbourDecl, Pair, RouteDecl};
 use crate::keys::port::PortDecl;
@@ -19,7 +20,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Runtime;
 use crate::table::{at, list, or, values};
 use crate::value::{Mode, Name};
-use crate::{defaults, device, emulation, link_agent, memory, notifiers, runtime};
+use crate::{bundle, defaults, device, emulation, link_agent, memory, notifiers, runtime};
 
 /// The settings that a file describes.
 pub(crate) struct Built {
@@ -57,6 +58,7 @@ pub(crate) fn build(
         emulations.push(emulation);
     }
     notifiers::add_queues(&mut ports);
+    bundle::build(document, &mut ports, &links, &emulations, problems);
     let dpdk = runtime::dpdk(document.dpdk(), name);
     let runtime = Runtime {
         devices: device::build(document, &ports, &dpdk, problems),
@@ -93,11 +95,11 @@ fn buffer(decl: &BufferDecl, ports: &[PortSettings]) -> BufferSettings {
 
 fn forwarding(document: &Document, problems: &Problems<'_>) -> ForwardingSettings {
     let decl = document.forwarding();
-    let names = Names { ports: document.ports(), problems };
+    let names = Names { document, problems };
     match decl.mode() {
         Mode::Patch => ForwardingSettings::Patch(match &decl.pairs {
             Some(pairs) => pairs.value.iter().filter_map(|pair| names.pair(pair)).collect(),
-            None if document.ports().len() == 2 => vec![(PortId(0), PortId(1))],
+            None if names.heads().len() == 2 => vec![(names.heads()[0], names.heads()[1])],
             None => {
                 let when = "with mode = \"patch\" unless there are two ports; for example, write pairs = [[\"dc0\", \"lh0\"]]";
                 problems.error(&decl.place.of_key("pairs"), ProblemKind::Needed { when });
@@ -120,16 +122,30 @@ fn route(decl: &RouteDecl) -> Option<Route> {
 }
 
 struct Names<'a> {
-    ports: &'a [PortDecl],
+    document: &'a Document,
     problems: &'a Problems<'a>,
 }
 
 impl Names<'_> {
+    /// The ports in no bundle, and the first members of bundles.
+    fn heads(&self) -> Vec<PortId> {
+        let behind = |port: &PortDecl| {
+            let mut bundles = self.document.bundles().iter();
+            bundles.any(|bundle| bundle.names().skip(1).any(|name| name.value == port.name()))
+        };
+        let ports = (0..).map(PortId).zip(self.document.ports());
+        ports.filter(|(_, port)| !behind(port)).map(|(number, _)| number).collect()
+    }
+
+    /// The port called `name`, or the first member of the bundle of that name.
     fn port(&self, name: &str, place: &Place) -> Option<PortId> {
-        if let Some(index) = self.ports.iter().position(|port| port.name() == name) {
+        let (ports, bundles) = (self.document.ports(), self.document.bundles());
+        let bundle = bundles.iter().find(|bundle| bundle.name() == name);
+        let first = bundle.and_then(|bundle| bundle.names().next()).map_or(name, |first| &first.value);
+        if let Some(index) = ports.iter().position(|port| port.name() == first) {
             return u16::try_from(index).ok().map(PortId);
         }
-        let names = self.ports.iter().map(PortDecl::name);
+        let names = ports.iter().map(PortDecl::name).chain(bundles.iter().map(BundleDecl::name));
         self.problems.error_with(place, || ProblemKind::undefined("port", name, names));
         None
     }
@@ -174,13 +190,22 @@ pub(crate) fn in_force(gateway: &Gateway) -> Document {
         control: Some(runtime::control_in_force(&runtime.control)),
         process: Some(runtime::process_in_force(&runtime.process)),
         profile: None,
+        bundle: bundle::in_force(&settings.ports),
         port: Some(ports.collect()),
         place: Place::default(),
     }
 }
 
 fn forwarding_in_force(forwarding: &ForwardingSettings, ports: &[PortSettings]) -> ForwardingDecl {
-    let name = |port: &PortId| ports[port.index()].name.clone();
+    // A patch names bundles, and a neighbour behind the first member is behind its bundle.
+    let name = |port: &PortId| {
+        let port = &ports[port.index()];
+        port.bundle.as_ref().map_or(&port.name, |it| &it.bundle).clone()
+    };
+    let name_of_hop = |port: &PortId| match &ports[port.index()].bundle {
+        Some(bundle) if bundle.head != *port => ports[port.index()].name.clone(),
+        _ => name(port),
+    };
     match forwarding {
         ForwardingSettings::Patch(pairs) => ForwardingDecl {
             mode: at(Mode::Patch),
@@ -202,7 +227,7 @@ fn forwarding_in_force(forwarding: &ForwardingSettings, ports: &[PortSettings]) 
             let neighbours = neighbours.iter().map(|it| NeighbourDecl {
                 address: at(it.address),
                 mac: at(it.mac),
-                port: at(name(&it.port)),
+                port: at(name_of_hop(&it.port)),
                 place: Place::default(),
             });
             ForwardingDecl {

@@ -31,7 +31,7 @@ pub struct Placement<C = usize> {
 pub fn placements(settings: &Settings, runtime: &Runtime) -> Vec<Placement> {
     let cores = runtime.devices.iter().map(|device| device.as_ref()?.core);
     let ports = (0..).map(PortId).zip(&settings.ports).zip(cores);
-    let first = |number: PortId| settings.forwarding.team(number, &settings.ports).iter().next();
+    let first = |number: PortId| settings.team(number).iter().next();
     ports
         .map(|((number, port), core)| {
             let team = first(number).unwrap_or(number).index();

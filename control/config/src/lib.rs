@@ -8,6 +8,7 @@
 //! `docs/configuration.md` describes every key.
 
 mod build;
+mod bundle;
 mod core_load;
 pub mod cores;
 mod defaults;

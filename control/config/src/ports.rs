@@ -80,6 +80,7 @@ impl Builder<'_> {
             max_frame,
             device_mtu: None,
             tx_window: decl.tx_window.as_ref().map_or_else(|| default_tx_window(rate), |it| it.value),
+            bundle: None,
             classification: classification(decl.classify()),
             orientation: decl.orientation.as_ref().map(|it| it.value),
             remap: decl.remap.as_ref().map(|it| it.remap).unwrap_or_default(),

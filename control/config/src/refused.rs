@@ -34,6 +34,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     let Settings { buffer, seed, .. } = *settings;
     for port in &settings.ports {
         let (mut port, forwarding) = (port.clone(), ForwardingSettings::Patch(Vec::new()));
+        port.bundle = None;
         if port.flow_control.listens_to().is_some() {
             port.flow_control = FlowControl::Pfc;
         }
@@ -46,6 +47,9 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         addresses: port.addresses.clone(),
         ..PortSettings::lossy(port.name.as_str(), port.mac, port.rate)
     };
+    if let Err(error) = settings.validate_bundles() {
+        return self::note(error, document, problems);
+    }
     let ports = settings.ports.iter().map(plain).collect();
     note(Program::new(Settings { ports, ..settings.clone() }));
 }
@@ -83,6 +87,10 @@ fn of_port(error: &ProgramError, document: &Document) -> Option<Place> {
     match error {
         E::DuplicateName { port } => Some(found(port)?.first(&["name"]).clone()),
         E::Port { port, error } => of_one_port(error, found(port)?),
+        E::Bundle { port, .. } => {
+            let mut named = document.bundles().iter().flat_map(|bundle| bundle.names());
+            Some(named.find(|name| name.value == *port)?.place.clone())
+        }
         E::Group { port, priority, error: GroupError::ObeysLossy } => Some(obeyed(found(port)?, *priority)),
         E::Group { port, priority, error } => {
             let group = found(port)?.group_of(*priority)?;

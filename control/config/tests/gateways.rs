@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::{Gateway, load};
+use switch::ForwardingSettings;
 use switch::program::{Bifrost, Threshold, VirtualIncoming, Watchdog, WatchdogAction};
-use units::{BitRate, Bytes, Cells, Interval, PauseQuanta, PortId, Priority, WireBytes};
+use units::{BitRate, Bytes, Cells, Distance, Interval, PauseQuanta, PortId, Priority, WireBytes};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/gateways")
@@ -493,4 +494,20 @@ fn a_watchdog_that_is_turned_off_is_said_where_there_is_something_to_watch() {
     let expected =
         "watched.toml:6:20: warning: port.watchdog: port a obeys pauses, and no watchdog reports a peer";
     assert!(matches!(&warnings[..], [only] if only.starts_with(expected)), "{warnings:?}");
+}
+
+#[test]
+fn a_bundle_is_one_port_to_forwarding_and_is_written_as_it_was_read() {
+    let gateway = gateway("bundle.toml");
+    let settings = gateway.program.settings();
+    let members = [PortId(1), PortId(2)];
+    assert_eq!(members.map(|port| settings.head(port)), [PortId(1); 2]);
+    let delays = members.map(|port| {
+        let membership = settings.ports[port.index()].bundle.as_ref().unwrap();
+        (membership.delay, membership.jitter)
+    });
+    assert_eq!(delays, [80_000, 95_000].map(|metres| (Distance(metres).propagation(), Interval::ZERO)));
+    assert_eq!(settings.forwarding, ForwardingSettings::Patch(vec![(PortId(0), PortId(1))]));
+    let again = config::parse(&config::render(&gateway), "again.toml").unwrap();
+    assert_eq!(again.program.settings(), settings);
 }

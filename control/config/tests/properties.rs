@@ -295,6 +295,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             max_frame: Bytes(max_frame),
             device_mtu: None,
             tx_window: Interval(tx_window),
+            bundle: None,
             classification,
             orientation: None,
             remap: Default::default(),
@@ -376,7 +377,7 @@ fn gateway() -> impl Strategy<Value = Gateway> {
             (Just(settings), strategies::runtime::runtime(links.clone()), Just(links))
         })
         .prop_map(|(settings, mut runtime, links)| {
-            let team = settings.forwarding.team(PortId(0), &settings.ports);
+            let team = settings.team(PortId(0));
             if let [Some(one), Some(other)] = &mut runtime.devices[..]
                 && team.contains(PortId(1))
             {

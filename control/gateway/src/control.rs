@@ -32,6 +32,8 @@ use crate::{notify, reload};
 
 /// The interval of checks of workers and links.
 pub const WATCH: Duration = Duration::from_millis(20);
+/// The same where there are bundles: so late do the frames of a failed member move.
+const WATCH_BUNDLES: Duration = Duration::from_millis(5);
 /// The interval of checks whether a drain has finished.
 const DRAIN_LOOK: Duration = Duration::from_millis(2);
 
@@ -152,7 +154,8 @@ impl<L: Line> Control<L> {
             }
             if now >= next_watch {
                 self.watch(&mut links);
-                next_watch = now + WATCH;
+                let mut ports = self.gateway.program.settings().ports.iter();
+                next_watch = now + if ports.any(|port| port.bundle.is_some()) { WATCH_BUNDLES } else { WATCH };
                 if self.crew.lost().is_some() {
                     break;
                 }

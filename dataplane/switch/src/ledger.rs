@@ -8,6 +8,7 @@
 //! | `admitted[ingress][egress][priority]` | owner of the ports | all |
 //! | `departed[egress][ingress][priority]` | owner of the ports | all |
 //! | `discarded[egress][ingress][priority]` | owner of the ports | all |
+//! | `moved[egress][ingress][priority]` | owner of the ports | all |
 //! | `released[ingress][priority]` | owner of the ports | the same |
 //! | `pool_use[shard]` | that shard | all |
 //!
@@ -17,7 +18,8 @@
 //! occupancy. `pool_use` is the exception: see [`crate::admission`].
 //!
 //! A frame that is dropped at egress after admission counts as departed too (and as `discarded`), so the ledger
-//! never leaks.
+//! never leaks. One that moves to another egress port has departed from the first (and counts as `moved`), and is admitted
+//! for the other; its group does not release it.
 
 use crate::sync::{AtomicU64, Ordering};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -257,6 +259,7 @@ pub struct Ledger {
     admitted: Box<[Totals]>,
     departed: Box<[Totals]>,
     discarded: Box<[Totals]>,
+    moved: Box<[Totals]>,
     released: Box<[Row]>,
     pool_use: Box<[Row]>,
 }
@@ -275,6 +278,7 @@ impl Ledger {
             admitted: table(ports * ports),
             departed: table(ports * ports),
             discarded: table(ports * ports),
+            moved: table(ports * ports),
             released: table(ports),
             pool_use: table(shards),
         }
@@ -315,6 +319,19 @@ impl Ledger {
         self.depart(ingress, egress, priority, load);
     }
 
+    /// Moves frames that wait at the first of two egress ports to the second. Only the owner of all three ports may call it.
+    pub(crate) fn relocate(
+        &self,
+        ingress: PortId,
+        (from, to): (PortId, PortId),
+        priority: Priority,
+        load: Load,
+    ) {
+        self.admit(ingress, to, priority, load);
+        self.moved[self.place(from, ingress)].add(priority, load);
+        self.departed[self.place(from, ingress)].add(priority, load);
+    }
+
     /// Cells of all frames from `ingress` at `priority` that have gone since the start.
     #[inline]
     pub(crate) fn released(&self, ingress: PortId, priority: Priority) -> Cells {
@@ -349,7 +366,7 @@ impl Ledger {
         self.admitted[self.place(ingress, egress)].volume(priority)
     }
 
-    /// The part of them that has left the switch, dropped frames included.
+    /// The part of them that no longer waits there: sent, dropped, or moved to another port.
     pub fn departed(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
         self.departed[self.place(egress, ingress)].volume(priority)
     }
@@ -357,6 +374,14 @@ impl Ledger {
     /// The part of them that was dropped at egress.
     pub fn discarded(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
         self.discarded[self.place(egress, ingress)].volume(priority)
+    }
+
+    /// The part of them that was sent.
+    pub fn sent(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
+        // What was not sent first: a frame dropped between the two reads counts as sent for once.
+        let place = self.place(egress, ingress);
+        let others = self.discarded[place].volume(priority) + self.moved[place].volume(priority);
+        self.departed(ingress, egress, priority) - others
     }
 
     /// The part of them that is inside now.
@@ -385,12 +410,7 @@ impl Ledger {
 
     /// Frames from `ingress` at `priority` that were sent, without dropped ones.
     pub fn sent_from(&self, ingress: PortId, priority: Priority) -> Volume {
-        let sent = |egress| {
-            // Drops first: a frame dropped between the two reads counts as sent for once.
-            let dropped = self.discarded(ingress, egress, priority);
-            self.departed(ingress, egress, priority) - dropped
-        };
-        self.all_ports().map(sent).sum()
+        self.all_ports().map(|egress| self.sent(ingress, egress, priority)).sum()
     }
 
     /// Frames for `egress` that are still inside, charged to groups of `priority`: the egress queue, except for frames
@@ -426,6 +446,29 @@ mod tests {
         assert_eq!(ledger.ingress_load(one, priority), load(2));
         assert_eq!(ledger.released(one, priority), Cells(24));
     }
+
+    #[test]
+    fn what_moves_is_inside_all_the_time_and_was_not_sent() {
+        let ledger = Ledger::new(3, 1);
+        let (ingress, from, to, priority) = (PortId(0), PortId(1), PortId(2), Priority::from_low_bits(3));
+        let load = |count| Load {
+            cells: Cells(8 * count),
+            volume: Volume { frames: count, bytes: Bytes(100 * count) },
+        };
+        ledger.admit(ingress, from, priority, load(5));
+        ledger.relocate(ingress, (from, to), priority, load(3));
+        assert_eq!(ledger.ingress_load(ingress, priority), load(5));
+        assert_eq!(ledger.egress_queue(from, priority), load(2).volume);
+        assert_eq!(ledger.egress_queue(to, priority), load(3).volume);
+        assert_eq!(
+            (ledger.sent_from(ingress, priority), ledger.released(ingress, priority)),
+            (Volume::ZERO, Cells::ZERO)
+        );
+        ledger.depart(ingress, to, priority, load(3));
+        assert_eq!(ledger.sent_from(ingress, priority), load(3).volume);
+        assert_eq!(ledger.ingress_load(ingress, priority), load(2));
+    }
+
     #[test]
     fn each_pair_of_ports_has_totals_of_its_own_at_each_priority() {
         let ledger = Ledger::new(3, 2);

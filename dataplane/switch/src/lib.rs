@@ -8,12 +8,14 @@
 //! |---|---|
 //! | [`Shard::ingress`] | frames that arrived are parsed, classified, forwarded, admitted, and queued or sent at once |
 //! | [`Shard::egress`] | frames whose turn on the wire has come are marked and given out |
+//! | [`Shard::set_carrier`] | frames of a member of a bundle move to the others, or no longer |
 //! | [`Shard::next_deadline`] | when to call again if nothing arrives |
 //! | [`Shard::take_events`] | rare changes are given out one by one, where someone records them |
 //! | [`Shard::install`], [`Shard::succeed`] | another [`Program`] is in force from the next burst on |
 
 mod admission;
 mod allowance;
+mod bundle;
 pub mod congestion;
 mod descriptor;
 pub mod driver;
@@ -42,6 +44,7 @@ mod sync;
 mod table;
 mod watermark;
 
+pub use bundle::{BundleReport, MemberState};
 pub use congestion::lscc::{DirectIntCounters, FeedbackCounters, LimiterCounters, LsccReport, RateCounters};
 pub use driver::Lanes;
 pub use egress::{

@@ -302,7 +302,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
     fn transmit(&mut self, index: usize, last: Nanos) -> bool {
         let port = &mut self.ports[index];
         if !port.link_is_up {
-            return false;
+            return self.move_frames(index);
         }
         let deadline = self.shard.port_deadline(port.id);
         if deadline > self.now {
@@ -325,6 +325,14 @@ impl<D: Device, C: Clock> Worker<D, C> {
             }
         }
         used
+    }
+
+    /// Lets the frames of a member of a bundle, whose link is down, move to the others. All other ports keep theirs.
+    #[cold]
+    fn move_frames(&mut self, index: usize) -> bool {
+        let (now, id) = (self.now, self.ports[index].id);
+        let moves = self.shard.program().port(id).bundle.is_some() && self.shard.port_deadline(id) <= now;
+        moves && self.ports[index].send(&mut self.shard, now).any
     }
 
     #[cold]
@@ -350,6 +358,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             Command::Link(id, is_up) => {
                 if let Some(port) = self.ports.port_mut(id) {
                     port.link_is_up = is_up;
+                    self.shard.set_carrier(self.now, id, is_up);
                 }
             }
             Command::Capture(id, mut tap) => {

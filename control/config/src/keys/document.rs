@@ -3,6 +3,7 @@
 use switch::program::ProgramError;
 use units::{Bytes, PortSet};
 
+use crate::keys::bundle::BundleDecl;
 use crate::keys::forwarding::ForwardingDecl;
 use crate::keys::port::{AllProfiles, PortDecl};
 use crate::keys::running::{ControlDecl, DpdkDecl, ProcessDecl};
@@ -48,6 +49,7 @@ table! {
         control: ControlDecl, absent;
         process: ProcessDecl, absent;
         profile: AllProfiles;
+        bundle: Vec<BundleDecl>;
         port: Vec<PortDecl>, required("[[port]] with name = \"dc0\" and rate = \"100G\"");
     }
 }
@@ -62,6 +64,8 @@ impl Document {
         }
         let names = self.ports().iter().filter_map(|port| port.name.as_ref());
         let names = names.map(|at| (&at.place, format!("a port called \"{}\"", at.value.0)));
+        let bundles = self.bundles().iter().filter_map(|bundle| bundle.name.as_ref());
+        let names = names.chain(bundles.map(|at| (&at.place, format!("a port called \"{}\"", at.value.0))));
         section.problems.refuse_second(names);
         let addresses = self.ports().iter().flat_map(|port| values(&port.addresses));
         let addresses = addresses.map(|at| (&at.place, format!("the address {}", at.value.addr())));
@@ -84,6 +88,11 @@ impl Document {
         }
         document.port = Some(ports);
         document
+    }
+
+    /// The bundles, in their order.
+    pub fn bundles(&self) -> &[BundleDecl] {
+        self.bundle.as_deref().unwrap_or_default()
     }
 
     /// The ports, in their order.

@@ -1,5 +1,6 @@
 //! The keys of a gateway's file: every value with its place, nothing computed yet.
 
+pub(crate) mod bundle;
 pub(crate) mod classify;
 pub(crate) mod document;
 pub(crate) mod forwarding;

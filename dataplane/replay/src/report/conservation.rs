@@ -115,10 +115,7 @@ fn where_frames_went<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> Wher
 
 /// The frames of `priority` that came in through one port and have left through another, by the ledgers.
 fn left<W: CaptureSink>(gateway: &Gateway<W>, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
-    gateway.switch.total(|lane| {
-        let ledger = lane.ledger();
-        ledger.departed(ingress, egress, priority) - ledger.discarded(ingress, egress, priority)
-    })
+    gateway.switch.total(|lane| lane.ledger().sent(ingress, egress, priority))
 }
 
 fn leaving<W: CaptureSink>(gateway: &Gateway<W>, port: PortId) -> Leaving {

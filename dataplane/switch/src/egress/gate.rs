@@ -19,11 +19,13 @@ pub(crate) struct Gate {
     queues: Vec<Option<Shaper>>,
     /// Queues with their own shaper.
     shaped: QueueSet,
-    /// Whether `port` or `shaped` has a shaper, or time of the link has to be claimed; cached, because each lone frame needs
-    /// it.
+    /// Whether `port` or `shaped` has a shaper, time of the link has to be claimed, or no data may be sent; cached, because each
+    /// lone frame needs it.
     shapes: bool,
     /// Whether other lanes send through the link, whose time is claimed.
     is_joint: bool,
+    /// Whether the port sends no data: it is a member of a bundle that is out.
+    is_stopped: bool,
     pub pauses: ReceivedPauses,
     /// The grants that limit the port, where its flow control knows any.
     pub upstream: Option<Box<Upstream>>,
@@ -39,6 +41,7 @@ impl Gate {
             shaped: shaped(settings),
             shapes: shapes(settings),
             is_joint: false,
+            is_stopped: false,
             pauses: ReceivedPauses::new(settings),
             upstream: Upstream::new(settings),
         }
@@ -59,7 +62,7 @@ impl Gate {
             }
         }
         self.shaped = shaped(new);
-        self.shapes = self.is_joint || shapes(new);
+        self.shapes = self.is_joint || self.is_stopped || shapes(new);
         self.pauses.configure(now, &new.pfc, new.rate);
         if !self.upstream.as_mut().is_some_and(|upstream| upstream.configure(new)) {
             self.upstream = Upstream::new(new);
@@ -89,6 +92,9 @@ impl Gate {
         if self.is_link_alone() {
             return self.link_opens_at();
         }
+        if self.is_stopped {
+            return Nanos::NEVER;
+        }
         let each = queues
             .iter()
             .map(|it| self.pauses.paused_until(it).max(self.shaped_until(it)).max(self.granted_at(it)));
@@ -103,7 +109,12 @@ impl Gate {
         self.link.free_at() - self.tx_window
     }
 
-    /// Whether only the link delays the next frame: nothing is paused, shaped or claimed, and no grants are counted.
+    /// The time when the link has carried all frames that were handed over.
+    pub fn link_free_at(&self) -> Nanos {
+        self.link.free_at()
+    }
+
+    /// Whether only the link delays the next frame: nothing is paused, shaped, claimed or stopped, and no grants are counted.
     #[inline]
     pub fn is_link_alone(&self) -> bool {
         self.pauses.stopped().is_empty() && !self.shapes && self.upstream.is_none()
@@ -128,6 +139,13 @@ impl Gate {
     /// Shares the link with other lanes from now on.
     pub fn share(&mut self) {
         (self.is_joint, self.shapes) = (true, true);
+    }
+
+    /// Stops all data, or lets it go again. The caller does not ask a stopped gate for [open](Self::open) queues.
+    pub fn stop(&mut self, stopped: bool) {
+        self.is_stopped = stopped;
+        let is_shaped = self.port.is_some() || !self.shaped.is_empty();
+        self.shapes = self.is_joint || stopped || is_shaped;
     }
 
     /// Takes a part of the time of the link: the next frame starts after `lead`, and the last one within `window` of `now`. With

@@ -1,6 +1,7 @@
 //! All lists of figures.
 
 use super::FigureList;
+use crate::bundle;
 use crate::congestion::{adaptive_ecn, lscc, supplement, themis};
 use crate::flow_control::{bifrost, bifrostx, capfc, cbfc, p_pfc, port_grants, relay};
 use crate::flows;
@@ -10,10 +11,11 @@ use crate::link_agent;
 use crate::link_delay;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 17] = [
+pub static LISTS: [&FigureList; 18] = [
     &forwarding::figures::FIGURES,
     &forwarding::figures::BOUNCES,
     &ingress::figures::FIGURES,
+    &bundle::figures::FIGURES,
     &bifrost::figures::FIGURES,
     &bifrostx::figures::FIGURES,
     &port_grants::figures::FIGURES,

@@ -1,4 +1,4 @@
-//! The flow hash behind ECMP.
+//! The flow hash behind ECMP and bundles.
 
 use crate::descriptor::{Descriptor, Network};
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -6,10 +6,13 @@ use foldhash::fast::FixedState;
 use wire::ip::IpProtocol;
 use wire::{ipv4, ipv6};
 
+/// The addresses of both stations, at the start of a frame.
+const STATIONS: usize = 12;
+
 /// Hashes addresses, protocol and ports. All frames of a flow get the same value: fragments are hashed by addresses
-/// and protocol alone, since only the first one has the ports.
+/// and protocol alone, since only the first one has the ports. A frame that is not IP is hashed by its stations.
 #[inline(always)]
-pub(super) fn flow_hash(state: &FixedState, descriptor: &Descriptor, headers: &[u8]) -> u64 {
+pub(crate) fn flow_hash(state: &FixedState, descriptor: &Descriptor, headers: &[u8]) -> u64 {
     let packet = headers.get(usize::from(descriptor.payload_offset)..).unwrap_or_default();
     let mut hasher = state.build_hasher();
     match descriptor.network {
@@ -28,7 +31,7 @@ pub(super) fn flow_hash(state: &FixedState, descriptor: &Descriptor, headers: &[
                 hash_ports(upper.protocol, upper.fragment.is_some(), bytes, &mut hasher);
             }
         }
-        Network::Other { .. } => {}
+        Network::Other { .. } => headers.first_chunk::<STATIONS>().hash(&mut hasher),
     }
     hasher.finish()
 }

@@ -16,11 +16,13 @@ pub use bridge::BridgeCounters;
 
 pub(crate) use bounce::Bounces;
 pub(crate) use bridge::Bridge;
+pub(crate) use flow::flow_hash;
 pub(crate) use local::Addresses;
 pub(crate) use patch::Patch;
 pub(crate) use route::RouteTable;
 pub(crate) use verdict::Verdict;
 
+use crate::bundle::Bundles;
 use crate::program::{ForwardingSettings, Settings};
 
 /// The tables of a program, built with it and never changed.
@@ -32,11 +34,13 @@ pub(crate) enum Forwarding {
 }
 
 impl Forwarding {
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &Settings, bundles: Option<&Bundles>) -> Self {
         match &settings.forwarding {
-            ForwardingSettings::Patch(pairs) => Self::Patch(Patch::new(pairs, settings.ports.len())),
+            ForwardingSettings::Patch(pairs) => Self::Patch(Patch::new(pairs, settings)),
             ForwardingSettings::Bridge(_) => Self::Bridge,
-            ForwardingSettings::Route(route) => Self::Route(Box::new(RouteTable::new(route, settings))),
+            ForwardingSettings::Route(route) => {
+                Self::Route(Box::new(RouteTable::new(route, settings, bundles)))
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Ports wired to each other in pairs.
 
 use super::verdict::Verdict;
+use crate::program::Settings;
 use crate::reason::DropReason;
 use units::PortId;
 
@@ -10,11 +11,11 @@ pub(crate) struct Patch {
 }
 
 impl Patch {
-    pub fn new(pairs: &[(PortId, PortId)], ports: usize) -> Self {
-        let mut verdicts = vec![Verdict::Drop(DropReason::NotConnected); ports];
-        for &(one, other) in pairs {
-            verdicts[one.index()] = Verdict::Forward(other);
-            verdicts[other.index()] = Verdict::Forward(one);
+    /// The patch of `pairs`, the first members of bundles among them.
+    pub fn new(pairs: &[(PortId, PortId)], settings: &Settings) -> Self {
+        let mut verdicts = vec![Verdict::Drop(DropReason::NotConnected); settings.ports.len()];
+        for (one, other) in pairs.iter().flat_map(|&(one, other)| [(one, other), (other, one)]) {
+            settings.members(one).iter().for_each(|it| verdicts[it.index()] = Verdict::Forward(other));
         }
         Self { verdicts }
     }

@@ -7,6 +7,7 @@ use super::address::readdress;
 use super::blocks::Blocks;
 use super::flow::flow_hash;
 use super::verdict::Verdict;
+use crate::bundle::Bundles;
 use crate::descriptor::{Descriptor, Network};
 use crate::program::{Neighbour, RouteSettings, Settings};
 use crate::reason::{Consumed, DropReason};
@@ -47,13 +48,20 @@ pub(crate) struct RouteTable {
     hops: Vec<NextHop>,
     /// The address of each port.
     macs: Vec<MacAddress>,
+    /// The addresses that each member of a bundle takes for its own: those of all members.
+    bundled: Vec<Vec<MacAddress>>,
     hash: FixedState,
 }
 
 impl RouteTable {
     /// The table of `routes`, which must be valid.
-    pub fn new(routes: &RouteSettings, settings: &Settings) -> Self {
+    pub fn new(routes: &RouteSettings, settings: &Settings, bundles: Option<&Bundles>) -> Self {
+        let macs = |members: PortSet| members.iter().map(|it| settings.ports[it.index()].mac).collect();
         let mut table = Self {
+            bundled: bundles.map_or_else(Vec::new, |bundles| {
+                let ports = (0..settings.ports.len() as u16).map(PortId);
+                ports.map(|port| macs(bundles.members(port))).collect()
+            }),
             v4: IpLookupTable::new(),
             blocks: Blocks::new([], |_| None),
             v6: IpLookupTable::new(),
@@ -66,12 +74,13 @@ impl RouteTable {
             table.insert(network.trunc(), Entry::Connected);
         }
         for route in &routes.routes {
-            let neighbours = route.next_hops.iter().filter_map(|hop| routes.neighbour(*hop));
-            let entry = table.add_hops(neighbours);
+            let neighbours: Vec<_> =
+                route.next_hops.iter().filter_map(|hop| routes.neighbour(*hop)).collect();
+            let entry = table.add_hops(&neighbours, bundles);
             table.insert(route.prefix, entry);
         }
         for neighbour in &routes.neighbours {
-            let entry = table.add_hops(core::iter::once(neighbour));
+            let entry = table.add_hops(&[neighbour], bundles);
             table.insert(IpNet::from(neighbour.address), entry);
         }
         for network in addresses() {
@@ -83,9 +92,19 @@ impl RouteTable {
         table
     }
 
-    fn add_hops<'a>(&mut self, neighbours: impl Iterator<Item = &'a Neighbour>) -> Entry {
+    /// Adds the next hops of a route. One behind the first member of a bundle is reached through all members, unless others of
+    /// the route are behind members of their own.
+    fn add_hops(&mut self, neighbours: &[&Neighbour], bundles: Option<&Bundles>) -> Entry {
         let first = self.hops.len() as u32;
-        self.hops.extend(neighbours.map(|it| NextHop { port: it.port, mac: it.mac }));
+        for Neighbour { mac, port, .. } in neighbours {
+            let of_bundle = bundles.filter(|bundles| {
+                let others = neighbours.iter().filter(|other| other.port != *port);
+                bundles.head(*port) == *port
+                    && others.map(|it| bundles.head(it.port)).all(|head| head != *port)
+            });
+            let ports = of_bundle.map_or_else(|| vec![*port], |bundles| bundles.places(*port));
+            self.hops.extend(ports.into_iter().map(|port| NextHop { port, mac: *mac }));
+        }
         Entry::Hops { first, count: self.hops.len() as u32 - first }
     }
 
@@ -178,6 +197,9 @@ impl RouteTable {
         }
         let destination = frame.destination();
         if destination == self.macs[ingress.index()] && !destination.is_multicast() {
+            return None;
+        }
+        if self.bundled.get(ingress.index()).is_some_and(|macs| macs.contains(&destination)) {
             return None;
         }
         let is_link_local = destination.is_link_local_control();

@@ -1,5 +1,6 @@
 //! The errors of a configuration, with the values needed to correct it.
 
+use super::bundle::BundleError;
 use super::remap::RemapError;
 use crate::congestion::red::RedError;
 use crate::congestion::{LsccPortsError, NotifiersError};
@@ -22,6 +23,8 @@ pub enum ProgramError {
     Group { port: String, priority: Priority, error: GroupError },
     #[error("port {port}, priority {priority}: {error}")]
     Queue { port: String, priority: Priority, error: QueueError },
+    #[error("port {port}: {error}")]
+    Bundle { port: String, error: BundleError },
     #[error(transparent)]
     LsccPorts(#[from] LsccPortsError),
     #[error(

@@ -2,6 +2,7 @@
 
 use super::error::ProgramError;
 use super::port::PortSettings;
+use super::settings::Settings;
 use core::net::IpAddr;
 use ipnet::IpNet;
 use std::collections::BTreeSet;
@@ -20,14 +21,27 @@ pub enum ForwardingSettings {
 }
 
 impl ForwardingSettings {
-    /// The team of `port`: all of `ports` that exchange frames or pauses with it, and itself. These are the two ports of a
-    /// patched pair, all ports of a bridge or router, and those that a relay joins to any of them. One core has a team as a
-    /// whole, or each of several lanes does.
-    pub fn team(&self, port: PortId, ports: &[PortSettings]) -> PortSet {
-        let Self::Patch(pairs) = self else { return PortSet::first(ports.len()) };
-        let relays = (0..).map(PortId).zip(ports);
-        let relays = relays.filter_map(|(port, it)| Some((port, it.flow_control.listens_to()?)));
-        let joined = pairs.iter().copied().chain(relays);
+    pub(crate) fn validate(&self, ports: &[PortSettings]) -> Result<(), ProgramError> {
+        match self {
+            Self::Patch(pairs) => validate_patch(pairs, ports),
+            Self::Bridge(settings) => settings.validate(),
+            Self::Route(settings) => settings.validate(ports),
+        }
+    }
+}
+
+impl Settings {
+    /// The team of `port`: all ports that exchange frames or pauses with it, and itself. These are the two ports of a
+    /// patched pair, all ports of a bridge or router, the members of their bundles, and those that a relay joins to any of
+    /// them. One core has a team as a whole, or each of several lanes does.
+    pub fn team(&self, port: PortId) -> PortSet {
+        let ForwardingSettings::Patch(pairs) = &self.forwarding else {
+            return PortSet::first(self.ports.len());
+        };
+        let ports = || (0..).map(PortId).zip(&self.ports);
+        let relays = ports().filter_map(|(port, it)| Some((port, it.flow_control.listens_to()?)));
+        let members = ports().filter_map(|(port, it)| Some((port, it.bundle.as_ref()?.head)));
+        let joined = pairs.iter().copied().chain(relays).chain(members);
         let (mut team, mut last) = ([port].into_iter().collect(), PortSet::EMPTY);
         while team != last {
             last = team;
@@ -35,14 +49,6 @@ impl ForwardingSettings {
             team = team.union(beside.flat_map(|(one, other)| [one, other]).collect());
         }
         team
-    }
-
-    pub(crate) fn validate(&self, ports: &[PortSettings]) -> Result<(), ProgramError> {
-        match self {
-            Self::Patch(pairs) => validate_patch(pairs, ports),
-            Self::Bridge(settings) => settings.validate(),
-            Self::Route(settings) => settings.validate(ports),
-        }
     }
 }
 

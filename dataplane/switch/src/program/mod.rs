@@ -3,6 +3,7 @@
 //! [`Settings`] is plain data, made by the reader of a configuration. [`Program::new`] checks it once, at the edge;
 //! past that point no code can meet an invalid value.
 
+mod bundle;
 mod classification;
 mod error;
 mod forwarding;
@@ -19,6 +20,7 @@ pub use crate::congestion::red::settings::{MarkAt, Red};
 pub use crate::flow_control::bifrost::settings::{Bifrost, BifrostError, BufferTerms, VirtualIncoming};
 pub use crate::flow_control::{FlowControl, FlowControlError};
 pub use crate::flows::settings::FlowSettings;
+pub use bundle::{BundleError, Membership};
 pub use classification::{Classification, Trust};
 pub use error::{GroupError, NotLive, PortError, ProgramError, QueueError};
 pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
@@ -32,6 +34,7 @@ pub use remap::RemapError;
 pub use settings::{BufferSettings, Packing, Settings};
 pub use watchdog::{Watchdog, WatchdogAction};
 
+use crate::bundle::Bundles;
 use crate::flow_control::{Behind, behind};
 use crate::forwarding::{Addresses, Bounces, Forwarding};
 use crate::hash::HashKey;
@@ -51,6 +54,7 @@ pub struct Program {
     /// The bounces from each port, where frames are remapped.
     bounces: Vec<Option<Bounces>>,
     keeps_flows: bool,
+    bundles: Option<Arc<Bundles>>,
     /// The team of each port.
     teams: Vec<PortSet>,
     hash_key: HashKey,
@@ -71,13 +75,15 @@ impl Program {
         validate::validate(&settings)?;
         let ports = || (0..settings.ports.len() as u16).map(PortId);
         let behind = ports().map(|port| Arc::new(behind(&settings, port))).collect();
+        let bundles = Bundles::new(&settings).map(Arc::new);
         Ok(Self {
-            forwarding: Forwarding::new(&settings),
+            forwarding: Forwarding::new(&settings, bundles.as_deref()),
+            bundles,
             behind,
             addresses: ports().map(|port| Addresses::new(port, &settings)).collect(),
             bounces: ports().map(|port| Bounces::new(port, &settings)).collect(),
             keeps_flows: settings.ports.iter().any(|port| port.flows().is_some()),
-            teams: ports().map(|port| settings.forwarding.team(port, &settings.ports)).collect(),
+            teams: ports().map(|port| settings.team(port)).collect(),
             hash_key: HashKey::from(settings.seed),
             settings,
         })
@@ -135,6 +141,12 @@ impl Program {
 
     pub(crate) fn hash_key(&self) -> HashKey {
         self.hash_key
+    }
+
+    /// Its bundles, if it has any.
+    #[inline]
+    pub(crate) fn bundles(&self) -> Option<&Arc<Bundles>> {
+        self.bundles.as_ref()
     }
 
     /// Whether any port keeps flows for a scheme that notifies senders.

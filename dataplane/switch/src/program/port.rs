@@ -1,6 +1,8 @@
 //! The settings of one port.
 
-use super::{Bifrost, Classification, FlowControl, FlowSettings, Orientation, Red, Remap, Watchdog};
+use super::{
+    Bifrost, Classification, FlowControl, FlowSettings, Membership, Orientation, Red, Remap, Watchdog,
+};
 use crate::congestion::{Notifiers, SlowQueues};
 use crate::frame::ControlFrame;
 use crate::link_agent::LinkAgent;
@@ -31,6 +33,8 @@ pub struct PortSettings {
     /// The lead over the link clock with which frames are handed to the device. Zero if nothing lies between the
     /// switch and the wire (replay, simulation). A received pause takes effect within this time and one frame.
     pub tx_window: Interval,
+    /// Its bundle, if it is a member of one.
+    pub bundle: Option<Membership>,
     /// The rule for priorities.
     pub classification: Classification,
     /// The level of its neighbour, where the network has levels.
@@ -101,6 +105,7 @@ impl PortSettings {
             max_frame: Self::LARGEST_FRAME,
             device_mtu: None,
             tx_window: Interval::ZERO,
+            bundle: None,
             classification: Classification::default(),
             orientation: None,
             remap: Remap::default(),

@@ -33,6 +33,7 @@ pub(super) fn validate(settings: &Settings) -> Result<(), ProgramError> {
         of_port(&settings.ports[port.index()].name, error.into())
     })?;
     settings.forwarding.validate(&settings.ports)?;
+    settings.validate_bundles()?;
     remap::validate(settings)?;
     let notifiers = settings.ports.iter().map(|port| (&*port.name, &port.notifiers));
     congestion::validate_together(notifiers).map_err(|(port, error)| of_port(port, error.into()))?;

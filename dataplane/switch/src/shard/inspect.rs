@@ -2,6 +2,7 @@
 
 use super::Shard;
 use crate::admission::{Pool, Pools};
+use crate::bundle::BundleReport;
 use crate::congestion::RateAdvertiser;
 use crate::congestion::{NotifiersReport, ThresholdsReport};
 use crate::egress::{PausesReceived, Queue, QueueCounters, WatchdogCounters, WatchdogLog};
@@ -123,6 +124,8 @@ pub struct PortInspection {
     pub adaptive_ecn: Option<ThresholdsReport>,
     /// Frames that came in and bounced; `None` where nothing is remapped.
     pub bounces: Option<BounceCounters>,
+    /// The port as a member of its bundle, if it is one.
+    pub bundle: Option<BundleReport>,
     /// Frames that came in with headers that are hidden.
     pub hidden: HiddenCounters,
     /// The schemes that notify senders.
@@ -153,12 +156,16 @@ impl PortInspection {
             advertiser_lateness: _,
             adaptive_ecn: _,
             bounces: _,
+            bundle,
             hidden,
             notifiers,
             bridge,
             watchdog,
         } = lane;
         self.watchdog.add_lane(watchdog);
+        if let (Some(member), Some(more)) = (&mut self.bundle, bundle) {
+            *member += *more;
+        }
         if let (Some(flows), Some(more)) = (&mut self.flows, flows) {
             flows.add_lane(more);
         }
@@ -209,6 +216,7 @@ impl<F: Frame> Shard<F> {
         into.advertiser_lateness = self.advertiser_lateness(port).cloned();
         into.adaptive_ecn = egress.adapting.iter().filter_map(adaptive).reduce(ThresholdsReport::and);
         into.bounces = self.program.bounces(port).map(|_| ingress.bounces);
+        into.bundle = self.fabric.failover.report(port);
         into.hidden = ingress.hidden;
         into.notifiers = self.notifiers(port);
         let bridges = matches!(self.program.settings().forwarding, ForwardingSettings::Bridge(_));

@@ -99,6 +99,7 @@ impl<F: Frame> Shard<F> {
         F: Deserialize<'de>,
     {
         (self.bridge, self.fabric) = Deserialize::deserialize(state)?;
+        self.fabric.configure_bundles(&self.program);
         Ok(())
     }
 
@@ -128,6 +129,10 @@ impl<F: Frame> Shard<F> {
         let queue = |priority: Priority| QueueId::from(priority);
         // The forwarding mode is matched here, once per burst; each arm is its own loop.
         match program.forwarding() {
+            // Routes name members.
+            Forwarding::Patch(_) | Forwarding::Bridge if program.bundles().is_some() => {
+                self.ingress_with_bundles(now, port, burst, links);
+            }
             Forwarding::Patch(patch) => {
                 let verdict = patch.verdict(port);
                 fabric.ingress(now, port, burst, program, links, |_, priority, _| (verdict, queue(priority)));
@@ -144,6 +149,40 @@ impl<F: Frame> Shard<F> {
                 });
             }
         }
+    }
+
+    /// As [`Shard::ingress`], where a patch or bridge knows bundles as one port each.
+    #[inline(never)]
+    fn ingress_with_bundles(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        burst: &mut Vec<F>,
+        links: &mut impl Links<F>,
+    ) {
+        let Self { program, bridge, fabric } = self;
+        let Some(bundles) = program.bundles() else { return };
+        let head = bundles.head(port);
+        fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
+            let verdict = match program.forwarding() {
+                Forwarding::Patch(patch) => patch.verdict(head),
+                _ => bridge.verdict(now, head, descriptor, frame.headers()),
+            };
+            (bundles.spread(verdict, descriptor, frame.headers()), QueueId::from(priority))
+        });
+    }
+
+    /// Sets whether the link of `port` carries frames. If not, and the port is a [member of a bundle](crate::program::Membership), its
+    /// frames move to the other members, and it sends no control frame either. Of another port, the caller keeps the frames:
+    /// it does not call [`Shard::egress`].
+    pub fn set_carrier(&mut self, now: Nanos, port: PortId, up: bool) {
+        self.fabric.set_carrier(now, port, up, &self.program);
+    }
+
+    /// Lets a member that returns send at once.
+    #[cfg(test)]
+    pub(crate) fn return_now_for_tests(&mut self, now: Nanos, port: PortId) {
+        self.fabric.failover.return_at(port, now);
     }
 
     /// Gives `out` the frames that may now leave through `port`, which this shard owns. Control frames go first.

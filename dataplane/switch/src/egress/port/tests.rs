@@ -222,15 +222,15 @@ fn lossy_frames_take_the_egress_pool_until_they_leave_and_lossless_ones_never_do
     // The link takes one frame at a time.
     assert_eq!((sent.len(), credited.volume.frames, any), (1, 1, true));
     assert_eq!(scene.lossy_held(), 99 * COST);
-    scene.port.discard(Q3, &mut scene.store, &mut scene.pools).unwrap();
+    scene.port.take_first(Q3, &mut scene.store, &mut scene.pools).unwrap();
     assert_eq!(scene.lossy_held(), 98 * COST);
     assert_eq!(scene.port.queue(Q3).waiting(), Volume { frames: 99, bytes: Bytes(99 * u64::from(LENGTH)) });
     for _ in 0..98 {
-        scene.port.discard(Q3, &mut scene.store, &mut scene.pools).unwrap();
+        scene.port.take_first(Q3, &mut scene.store, &mut scene.pools).unwrap();
     }
     assert_eq!(scene.lossy_held(), 0);
     assert!(scene.port.has_waiting(Q3), "the lossless frame");
-    scene.port.discard(Q3, &mut scene.store, &mut scene.pools).unwrap();
+    scene.port.take_first(Q3, &mut scene.store, &mut scene.pools).unwrap();
     assert_eq!((scene.lossy_held(), scene.port.has_waiting(Q3)), (0, false));
 }
 

@@ -127,8 +127,8 @@ impl EgressPort {
         self.backlog.intersection(self.watchdog.dropping)
     }
 
-    /// Takes the first frame of queue `id`, which is to be dropped.
-    pub fn discard<F: Frame>(
+    /// Takes the first frame of queue `id`, which is not sent: it is dropped, or moves to another port.
+    pub fn take_first<F: Frame>(
         &mut self,
         id: QueueId,
         store: &mut Store<F>,

@@ -27,7 +27,7 @@ fn table() -> RouteTable {
         BufferSettings { shared: Bytes(0), headroom: Bytes(0), egress_lossy: Bytes(0), packing: None };
     let ports = ["a", "b", "c"].map(|name| PortSettings::lossy(name, GATEWAY, BitRate::gigabits(10)));
     let forwarding = ForwardingSettings::Route(routes.clone());
-    RouteTable::new(&routes, &Settings { ports: ports.into(), buffer, forwarding, seed: 1 })
+    RouteTable::new(&routes, &Settings { ports: ports.into(), buffer, forwarding, seed: 1 }, None)
 }
 
 /// A frame to 10.9.0.1 of this protocol, with these options and flags, and these bytes behind the header.

@@ -32,6 +32,9 @@ impl<F: Frame> Fabric<F> {
         self.changed.insert(port);
         let is_equipped = self.equipped.contains(port);
         if is_equipped {
+            if self.failover.stopped().contains(port) && !self.serve_stopped(now, port, program) {
+                return self.speak_while_stopped(now, port, program, out);
+            }
             self.act(now, port, program);
         }
         self.send_pauses(now, port, out);
@@ -47,6 +50,9 @@ impl<F: Frame> Fabric<F> {
         if self.steered.contains(port) {
             self.egress[port.index()].note_waiting();
         }
+        if is_equipped {
+            self.look_at_returns(now);
+        }
         self.settle();
         self.publish();
         // A frame that just left may have ended a pause: send its XON now rather than in another call.
@@ -55,7 +61,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Lets the flow control, the watchdog and the ECN thresholds of an equipped port act.
     #[inline(never)]
-    fn act(&mut self, now: Nanos, port: PortId, program: &Program) {
+    pub(super) fn act(&mut self, now: Nanos, port: PortId, program: &Program) {
         let Self { ingress, ledger, lane, pools, .. } = self;
         let ingress = &mut ingress[port.index()];
         if ingress.scheme.deadline() <= now {
@@ -69,7 +75,13 @@ impl<F: Frame> Fabric<F> {
 
     /// Sends what an equipped port has to say to the other end of its link, and notifications to senders.
     #[inline(never)]
-    fn speak(&mut self, now: Nanos, port: PortId, program: &Program, out: &mut impl Transmitter<F>) {
+    pub(super) fn speak(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        program: &Program,
+        out: &mut impl Transmitter<F>,
+    ) {
         if self.ingress[port.index()].frame_due() <= now {
             self.serve_link(now, port, out);
         }
@@ -119,7 +131,7 @@ impl<F: Frame> Fabric<F> {
     /// Sends the PFC frame that is due, if any. While the link is busy beyond the window, it waits like any frame,
     /// so that one PFC frame carries all changes of that time.
     #[inline(always)]
-    fn send_pauses(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
+    pub(super) fn send_pauses(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         if self.pauses_due_at(port) <= now {
             self.send_pauses_now(now, port, out);
         }

@@ -341,7 +341,17 @@ impl<F: Frame> Fabric<F> {
     /// are charged to a lossy group.
     fn flood(&mut self, arrival: Arrival, frame: F) {
         let Arrival { port, priority, length, .. } = arrival;
-        let mut others = (0..self.egress.len() as u16).map(PortId).filter(|egress| *egress != port);
+        let bundles = self.bundles.clone();
+        // One member of each other bundle.
+        let is_other = |egress: &PortId| match &bundles {
+            Some(bundles) => bundles.head(*egress) == *egress && bundles.head(port) != *egress,
+            None => *egress != port,
+        };
+        let others = (0..self.egress.len() as u16).map(PortId).filter(is_other);
+        let mut others = others.map(|egress| match &bundles {
+            Some(bundles) => bundles.member(egress, &arrival.descriptor, frame.headers()),
+            None => egress,
+        });
         let Some(last) = others.next_back() else {
             self.ingress[port.index()].count_drop(priority, DropReason::NotConnected, length);
             return;

@@ -2,6 +2,7 @@
 
 mod arrival;
 mod egress;
+mod failover;
 mod ingress;
 mod lane;
 mod lscc;
@@ -20,6 +21,8 @@ use recorder::Recorder;
 use serde::{Deserialize, Serialize};
 
 use crate::admission::Pools;
+use crate::bundle::Bundles;
+use crate::bundle::failover::Failover;
 use crate::congestion::senders::Senders;
 use crate::egress::{EgressPort, WatchdogEvent};
 use crate::flow_control::{Accounts, OtherLanes};
@@ -74,6 +77,11 @@ pub(super) struct Fabric<F> {
     /// Ports of this shard that do more than to send frames and to exchange PFC frames. All others skip in one test
     /// what these do.
     equipped: PortSet,
+    /// The bundles of the program.
+    #[serde(skip)]
+    bundles: Option<Arc<Bundles>>,
+    /// Their members.
+    pub(super) failover: Failover,
     /// Its end of the board, if it is one of several lanes. No checkpoint has lanes.
     #[serde(skip)]
     lane: Option<Box<Lane>>,
@@ -111,9 +119,12 @@ impl<F: Frame> Fabric<F> {
             steered: PortSet::EMPTY,
             equipped: PortSet::EMPTY,
             has_others: ledger.shards() > 1,
+            bundles: None,
+            failover: Failover::default(),
             lane: None,
             ledger,
         };
+        fabric.configure_bundles(program);
         fabric.configure_senders(&mut senders_of(program));
         fabric.listen(Nanos::ZERO);
         fabric.note_equipment(program);
@@ -127,14 +138,19 @@ impl<F: Frame> Fabric<F> {
     #[inline]
     pub fn port_deadline(&self, port: PortId) -> Nanos {
         let due = self.egress[port.index()].deadline().min(self.pauses_due_at(port));
-        if self.equipped.contains(port) { due.min(self.equipment_deadline(port)) } else { due }
+        if self.equipped.contains(port) { self.equipment_deadline(port, due) } else { due }
     }
 
-    /// The time when an equipped port has more to do than to send frames and PFC frames.
-    fn equipment_deadline(&self, port: PortId) -> Nanos {
+    /// The time when an equipped port, which has frames or PFC frames to send when they are `due`, has anything to do.
+    fn equipment_deadline(&self, port: PortId, due: Nanos) -> Nanos {
+        let due = match self.failover.stopped().contains(port) {
+            true if !self.failover.has_carrier(port) => return self.stopped_deadline(port),
+            true => due.min(self.stopped_deadline(port)),
+            false => due,
+        };
         let (ingress, egress) = (&self.ingress[port.index()], &self.egress[port.index()]);
         let frame = ingress.frame_due().max(egress.gate.link_opens_at());
-        let due = frame.min(ingress.scheme.deadline()).min(egress.watchdog_deadline(&self.store));
+        let due = due.min(frame).min(ingress.scheme.deadline()).min(egress.watchdog_deadline(&self.store));
         due.min(self.senders_deadline(port))
     }
 
@@ -176,6 +192,7 @@ impl<F: Frame> Fabric<F> {
         if let Some(lane) = &mut self.lane {
             lane.forget();
         }
+        self.configure_bundles(new);
         self.empty_schemes(now, old, new);
         self.configure_senders(spare);
         self.end_paces();
@@ -206,6 +223,7 @@ impl<F: Frame> Fabric<F> {
         };
         self.steered = self.owned.iter().filter(steers).collect();
         self.equipped = self.owned.iter().filter(is_equipped).collect();
+        self.equipped = self.equipped.union(self.beside_stopped());
     }
 
     #[inline]

@@ -44,7 +44,7 @@ impl<F: Frame> Fabric<F> {
         for _ in 0..DROPS_PER_CALL {
             let egress = &mut self.egress[port.index()];
             let Some(queue) = egress.to_be_dropped().highest() else { return };
-            let Some(queued) = egress.discard(queue, &mut self.store, &mut self.pools) else { return };
+            let Some(queued) = egress.take_first(queue, &mut self.store, &mut self.pools) else { return };
             self.drop_at_egress((port, queue), queued.charge, queued.length(), DropReason::PfcWatchdog);
         }
     }

@@ -1,0 +1,232 @@
+//! The members of bundles that do not send, whose frames move to their siblings.
+
+use super::Fabric;
+use crate::bundle::Bundles;
+use crate::bundle::failover::Behind;
+use crate::descriptor::Descriptor;
+use crate::egress::EgressPort;
+use crate::frame::{Frame, Transmitter};
+use crate::ledger::Load;
+use crate::program::Program;
+use crate::queue::Queued;
+use units::{Nanos, PortId, PortSet, QueueId};
+
+/// The most frames that move within one call: a queue may be as long as the buffer, and other ports wait for their turn.
+const MOVES_PER_CALL: u32 = 256;
+
+impl<F: Frame> Fabric<F> {
+    /// Takes the bundles of `program`, for members that send until a call of [`Fabric::set_carrier`] says otherwise.
+    pub fn configure_bundles(&mut self, program: &Program) {
+        self.bundles = program.bundles().cloned();
+        self.failover.configure(self.bundles.as_deref(), self.egress.len());
+        self.note_stopped(program);
+    }
+
+    /// Sets whether the link of `port` carries frames. It changes nothing for a port in no bundle.
+    pub fn set_carrier(&mut self, now: Nanos, port: PortId, up: bool, program: &Program) {
+        let Some(bundles) = self.bundles.clone().filter(|it| !it.members(port).is_empty()) else { return };
+        if up {
+            self.failover.recover(port);
+        } else {
+            self.put_waiting_back(now, port, &bundles);
+            // What left last may still be on the link, if it is longer than that of a sibling.
+            let (own, members) = ([port].into_iter().collect(), bundles.members(port));
+            self.failover.fail(port, self.in_order_from(now, own, members, &bundles));
+        }
+        self.begin_returns(now);
+        self.note_stopped(program);
+    }
+
+    /// Lets no member wait to return for `failing`, which holds frames that go before its own: those move first.
+    fn put_waiting_back(&mut self, now: Nanos, failing: PortId, bundles: &Bundles) {
+        for member in bundles.members(failing).iter() {
+            let waits = |it: &Behind| it.sibling == failing && !self.has_sent(it);
+            if self.failover.awaits(member).is_some_and(|behind| behind.iter().any(waits)) {
+                self.failover.put_out(member, now);
+            }
+        }
+    }
+
+    /// Lets members return that have a carrier and no frames to move.
+    fn begin_returns(&mut self, now: Nanos) {
+        let Some(bundles) = self.bundles.clone() else { return };
+        let candidates: PortSet = self.failover.recovered().collect();
+        for port in candidates.iter() {
+            let is_alone = self.siblings_up(port, &bundles).is_empty();
+            if !is_alone && (self.holds(port) || self.is_behind_another(port)) {
+                continue;
+            }
+            let Self { failover, egress, .. } = self;
+            failover.begin_return(now, port, |queue, sibling| all_frames(&egress[sibling.index()], queue));
+            match is_alone {
+                // There is none to wait for. If two failed, frames that waited at the second may now come late.
+                true => self.failover.return_at(port, now),
+                false => self.end_wait(now, port, &bundles),
+            }
+        }
+    }
+
+    /// Opens or closes queues after a change of a member.
+    fn note_stopped(&mut self, program: &Program) {
+        let stopped = self.failover.stopped();
+        for (port, egress) in (0..).map(PortId).zip(&mut self.egress) {
+            egress.gate.stop(stopped.contains(port));
+        }
+        self.note_equipment(program);
+        self.changed = self.owned;
+    }
+
+    /// The ports that have a member of their bundle which does not send.
+    pub(super) fn beside_stopped(&self) -> PortSet {
+        let Some(bundles) = &self.bundles else { return PortSet::EMPTY };
+        self.failover.stopped().iter().fold(PortSet::EMPTY, |all, port| all.union(bundles.members(port)))
+    }
+
+    /// When a stopped port has something to do beside control frames.
+    pub(super) fn stopped_deadline(&self, port: PortId) -> Nanos {
+        let is_still = self.failover.is_out(port) && !self.has_moves(port);
+        if is_still { Nanos::NEVER } else { self.failover.deadline(port) }
+    }
+
+    fn holds(&self, port: PortId) -> bool {
+        !self.egress[port.index()].waiting().is_empty()
+    }
+
+    /// Whether a sibling that failed later than `port` has yet to move its frames.
+    fn is_behind_another(&self, port: PortId) -> bool {
+        let others = self.failover.stopped();
+        others.iter().any(|other| self.holds(other) && self.failover.is_behind(port, other))
+    }
+
+    /// Whether frames of `port`, which is out, may move.
+    fn has_moves(&self, port: PortId) -> bool {
+        self.holds(port) && !self.is_behind_another(port) && !self.receivers(port).is_empty()
+    }
+
+    /// The siblings to which frames of `port` move: those that send, or will.
+    fn receivers(&self, port: PortId) -> PortSet {
+        let members = self.bundles.as_ref().map_or(PortSet::EMPTY, |bundles| bundles.members(port));
+        members.iter().filter(|it| *it != port && !self.failover.is_out(*it)).collect()
+    }
+
+    fn siblings_up(&self, port: PortId, bundles: &Bundles) -> PortSet {
+        let stopped = self.failover.stopped();
+        bundles.members(port).iter().filter(|it| *it != port && !stopped.contains(*it)).collect()
+    }
+
+    /// Does what is due at a stopped port. Returns whether it sends from now on.
+    #[cold]
+    pub(super) fn serve_stopped(&mut self, now: Nanos, port: PortId, program: &Program) -> bool {
+        if self.failover.ends_return(now, port) {
+            self.failover.let_send(port);
+            self.note_stopped(program);
+            return true;
+        }
+        let gives_up = self.failover.is_impatient(now, port);
+        if gives_up && let Some(bundles) = self.bundles.clone() {
+            self.failover.count_gave_up(port);
+            self.put_waiting_back(now, port, &bundles);
+            self.failover.put_out(port, now);
+        }
+        let moves = self.has_moves(port) && self.failover.is_out(port) && self.failover.deadline(port) <= now;
+        if moves {
+            self.move_frames(port);
+        }
+        if gives_up || moves {
+            self.begin_returns(now);
+            self.note_stopped(program);
+        }
+        false
+    }
+
+    /// Sends the control frames of a stopped port whose device sends.
+    #[cold]
+    pub(super) fn speak_while_stopped(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        program: &Program,
+        out: &mut impl Transmitter<F>,
+    ) {
+        if self.failover.has_carrier(port) {
+            self.act(now, port, program);
+            self.send_pauses(now, port, out);
+            self.speak(now, port, program, out);
+        }
+    }
+
+    /// Moves frames of `port` to its siblings, queue by queue.
+    fn move_frames(&mut self, port: PortId) {
+        let (receivers, Some(bundles)) = (self.receivers(port), self.bundles.clone()) else { return };
+        for _ in 0..MOVES_PER_CALL {
+            let egress = &mut self.egress[port.index()];
+            let Some(queue) = egress.waiting().highest() else { break };
+            let Some(queued) = egress.take_first(queue, &mut self.store, &mut self.pools) else { break };
+            self.move_frame(queued, port, receivers, &bundles);
+        }
+        self.settle();
+    }
+
+    /// Moves a frame from `port` to one of the `receivers`. It stays charged to the group in which it came in; a lossy one needs
+    /// room at the receiver.
+    fn move_frame(&mut self, queued: Queued<F>, port: PortId, receivers: PortSet, bundles: &Bundles) {
+        let (charge, length, headers) = (queued.charge, queued.length(), queued.frame.headers());
+        let descriptor = Descriptor::parse(headers, length);
+        let sibling = descriptor.and_then(|it| bundles.sibling(port, receivers, &it, headers));
+        // Its headers were read when it came in.
+        let Some(sibling) = sibling.or(receivers.iter().next()) else { return };
+        let load = Load::of_frame(length);
+        self.ledger.relocate(charge.ingress(), (port, sibling), charge.group(), load);
+        self.failover.count_moved(port, sibling, load.volume);
+        self.enqueue(Queued { egress: sibling, ..queued });
+    }
+
+    /// Lets members return whose siblings have sent what they waited for.
+    #[inline]
+    pub(super) fn look_at_returns(&mut self, now: Nanos) {
+        if !self.failover.stopped().is_empty() {
+            self.end_waits(now);
+        }
+    }
+
+    #[cold]
+    fn end_waits(&mut self, now: Nanos) {
+        let Some(bundles) = self.bundles.clone() else { return };
+        for port in self.failover.stopped().iter() {
+            self.end_wait(now, port, &bundles);
+        }
+    }
+
+    fn end_wait(&mut self, now: Nanos, port: PortId, bundles: &Bundles) {
+        let Some(behind) = self.failover.awaits(port) else { return };
+        if behind.iter().all(|it| self.has_sent(it)) {
+            let own = [port].into_iter().collect();
+            self.failover.return_at(port, self.in_order_from(now, bundles.members(port), own, bundles));
+            self.changed.insert(port);
+        }
+    }
+
+    /// Whether a sibling has sent what a member waits for.
+    fn has_sent(&self, behind: &Behind) -> bool {
+        let egress = &self.egress[behind.sibling.index()];
+        egress.waiting().iter().all(|queue| sent(egress, queue) >= behind.frames[queue.index()])
+    }
+
+    /// The time from which no frame that leaves through a port of `after` overtakes one that has left through `before`.
+    fn in_order_from(&self, now: Nanos, before: PortSet, after: PortSet, bundles: &Bundles) -> Nanos {
+        let pairs = before.iter().flat_map(|one| after.iter().map(move |other| (one, other)));
+        // What was handed over last may still be ahead of the link.
+        let gone = |port: PortId| self.egress[port.index()].gate.link_free_at().max(now);
+        pairs.map(|(one, other)| gone(one) + bundles.lead(one, other)).max().unwrap_or(now)
+    }
+}
+
+/// The frames that `queue` has sent so far.
+fn sent(egress: &EgressPort, queue: QueueId) -> u64 {
+    egress.queue(queue).counters.transmitted.frames
+}
+
+/// The frames that `queue` will have sent when all that wait now have left.
+fn all_frames(egress: &EgressPort, queue: QueueId) -> u64 {
+    sent(egress, queue) + egress.queue(queue).waiting().frames
+}
