@@ -4,6 +4,7 @@
 //! each when it is due, and checks after every event that no frame was lost, reordered or sent during a
 //! pause. The same network, flows and seed give the same events on every machine.
 
+mod carrier;
 mod check;
 mod engine;
 mod fault;

@@ -81,6 +81,8 @@ pub struct Faults {
     pub down: Option<(Nanos, Nanos)>,
     /// The time from the start of a down time to the next; `None` for a single down time.
     pub flap_every: Option<Interval>,
+    /// Whether a switch whose [bundle](switch::program::Membership) has the link does not notice its down time.
+    pub hidden: bool,
 }
 
 impl Faults {

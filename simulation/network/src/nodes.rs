@@ -1,5 +1,6 @@
 //! The switches and hosts of a running network.
 
+use crate::carrier::Carriers;
 use crate::frame::SimFrame;
 use crate::network::NodeId;
 use core::ops::Range;
@@ -33,6 +34,8 @@ pub(crate) struct Switch {
     pub deadlines: Vec<Nanos>,
     /// The first of these deadlines.
     pub next: Nanos,
+    /// The failures of its links that it will notice.
+    pub carriers: Carriers,
     /// The frames that came in and are still inside.
     pub held: Volume,
     /// The frames that it has consumed or dropped.

@@ -1,13 +1,14 @@
 //! Generates the configuration of each switch from the plan and the layers of the scenario, and reads it like the
 //! file of a gateway.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use simulation::NodeId;
 use simulation::topology::{Node as PlanNode, Port, Role, RouteEntry, Topology};
 use switch::program::Program;
 use toml::de::DeTable;
-use units::{BitRate, Bytes, PrioritySet};
+use units::{BitRate, Bytes, PortId, PrioritySet};
 
 use super::beside::Beside;
 use super::layers::{EcnDecl, PortLayer, SwitchLayer};
@@ -67,10 +68,18 @@ impl Maker<'_> {
         if let Some(file) = decls.iter().rev().find_map(|decl| decl.configuration.as_ref()) {
             return self.load(node, file, problems);
         }
-        let (document, unread) = self.document(id);
-        let text = document.text();
+        let (mut document, unread) = self.document(id);
+        let mut text = document.text();
         let name = format!("{} (generated)", node.name);
-        let (program, found) = match load::parse(&text, &name) {
+        let mut parsed = load::parse(&text, &name);
+        if let Ok(gateway) = &parsed
+            && let Some(bundles) = self.bundles(node, gateway)
+        {
+            document.put("bundle", bundles);
+            text = document.text();
+            parsed = load::parse(&text, &name);
+        }
+        let (program, found) = match parsed {
             Ok(gateway) => (Some(gateway.program), gateway.warnings),
             Err(ConfigError::Invalid { problems }) => (None, problems),
             Err(ConfigError::Unreadable { .. }) => (None, Vec::new()),
@@ -139,6 +148,24 @@ impl Maker<'_> {
             document.merge(over);
         }
         (document, unread)
+    }
+
+    /// The bundles of a switch: its links to one other switch each, where their settings allow it.
+    fn bundles(&self, node: &PlanNode, gateway: &Gateway) -> Option<Node> {
+        let settings = gateway.program.settings();
+        let mut groups: BTreeMap<&str, Vec<PortId>> = BTreeMap::new();
+        for (number, port) in (0..).map(PortId).zip(&node.ports) {
+            let (peer, _) = self.topology.peer(port);
+            if peer.role == Role::Switch && gateway.links[number.index()].distance.is_some() {
+                groups.entry(&peer.name).or_default().push(number);
+            }
+        }
+        groups.retain(|_, members| settings.may_bundle(members).is_ok());
+        let bundle = |(peer, members): (&&str, &Vec<PortId>)| {
+            let members = members.iter().map(|it| Node::leaf(node.ports[it.index()].name.as_str()));
+            Node::table([("name", Node::leaf(*peer)), ("members", Node::array(members.collect()))])
+        };
+        (!groups.is_empty()).then(|| Node::array(groups.iter().map(bundle).collect()))
     }
 
     fn forwarding(&self, id: NodeId) -> Node {

@@ -145,6 +145,8 @@ table! {
         down: At<(Nanos, Nanos)>, auto("never");
         /// The period at which that repeats
         flap_every: At<Interval>, within(SOME..=MOST), needs(down), auto("once");
+        /// Whether switches do not notice it, as behind a transponder that keeps the light on. Otherwise they do after 5 ms, where the link is one of several to the same switch ([bundles](bundles.md))
+        hidden: At<bool>, needs(down), auto("`false`");
         /// Up to this much is added to the delay of each frame; frames keep their order
         jitter: At<Interval>, within(Interval::ZERO..=MOST);
         /// Extra delay of each PFC or grant frame

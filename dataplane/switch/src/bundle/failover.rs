@@ -123,9 +123,11 @@ impl Failover {
                 })
             };
             let member = member.get_or_insert_with(new);
-            let frames = [0; Priority::COUNT];
-            let others = siblings.iter().filter(|it| *it != port);
-            member.behind = others.map(|sibling| Behind { sibling, frames }).collect();
+            let others: PortSet = siblings.iter().filter(|it| *it != port).collect();
+            if member.behind.iter().map(|it| it.sibling).collect::<PortSet>() != others {
+                let frames = [0; Priority::COUNT];
+                member.behind = others.iter().map(|sibling| Behind { sibling, frames }).collect();
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use super::odd::Odd;
 use super::part::{BURST, Part, Window};
 use super::turn::Actors;
 use super::{Engine, PROGRESS_EVERY, SUMS_EVERY};
+use crate::carrier::Carriers;
 use crate::check::Checker;
 use crate::fault::FaultyLink;
 use crate::flows::Flows;
@@ -101,8 +102,8 @@ impl Part {
         let mut calendar = Calendar { actors: Tournament::new(actors.watch), agendas };
         // A scheme may speak before any frame comes.
         for (switch, it) in switches.iter().enumerate() {
-            calendar.agendas[switch].set(it.inputs.len(), it.next);
-            calendar.actors.set(it.node.0 as usize, it.next);
+            calendar.agendas[switch].set(it.inputs.len(), it.own_next());
+            calendar.actors.set(it.node.0 as usize, it.own_next());
         }
         let home = |end: LinkEnd| homes[end.node.0 as usize];
         let leads_out = |it: &(usize, &Direction)| home(it.1.from) == number && home(it.1.to) != number;
@@ -177,7 +178,9 @@ impl Nodes {
                 _ if !is_here => nodes.places.push(Place::Elsewhere),
                 NodeKind::Switch(program) => {
                     nodes.places.push(Place::Switch(nodes.switches.len()));
-                    nodes.switches.push(Switch { unreliable, ..switch(node, program.clone(), is_tapped) });
+                    let carriers = carriers(network, node, program);
+                    let made = switch(node, program.clone(), is_tapped);
+                    nodes.switches.push(Switch { unreliable, carriers, ..made });
                 }
                 NodeKind::Host(settings) => {
                     nodes.places.push(Place::Station(nodes.stations.len()));
@@ -227,12 +230,27 @@ fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
         unreliable: PortSet::EMPTY,
         deadlines: (0..ports as u16).map(|port| shard.port_deadline(PortId(port))).collect(),
         next: shard.next_deadline(),
+        carriers: Carriers::default(),
         shard,
         program,
         held: switch::Volume::ZERO,
         taken: switch::Volume::ZERO,
         is_tapped,
     }
+}
+
+/// The failures that `node` will notice: those of links that are members of its bundles, in either direction.
+fn carriers(network: &NetworkSpec, node: NodeId, program: &Program) -> Carriers {
+    let mut carriers = Carriers::default();
+    for link in &network.links {
+        for LinkEnd { port, .. } in link.ends.iter().filter(|end| end.node == node) {
+            let failing = link.faults.iter().find(|faults| faults.down.is_some() && !faults.hidden);
+            if let Some(faults) = failing.filter(|_| program.port(*port).bundle.is_some()) {
+                carriers.add(*port, faults);
+            }
+        }
+    }
+    carriers
 }
 
 fn station(node: NodeId, settings: Arc<HostSettings>, is_tapped: bool, timers: usize) -> Station {

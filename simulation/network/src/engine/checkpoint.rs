@@ -179,17 +179,18 @@ impl Switch {
             unreliable: _,
             deadlines,
             next,
+            carriers,
             held,
             taken,
             is_tapped: _,
         } = self;
         out.put(&shard.state());
-        out.put(&(deadlines, next, held, taken));
+        out.put(&(deadlines, next, carriers, held, taken));
     }
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), NotResumed> {
         self.shard.restore(&mut from.0)?;
-        (self.deadlines, self.next, self.held, self.taken) = from.take()?;
+        (self.deadlines, self.next, self.carriers, self.held, self.taken) = from.take()?;
         Ok(())
     }
 }

@@ -39,6 +39,12 @@ impl Switch {
         }
     }
 
+    /// The next instant at which it acts if no frame arrives.
+    #[inline]
+    pub fn own_next(&self) -> Nanos {
+        self.next.min(self.carriers.next())
+    }
+
     /// The ports that are due at `now`, by their last known deadlines.
     #[inline]
     fn due(&self, now: Nanos) -> PortSet {
@@ -150,6 +156,9 @@ impl Part {
     #[inline]
     pub(super) fn serve(&mut self, switch: usize, observer: &mut impl Observer) -> Result<(), Broken> {
         let now = self.now;
+        while let Some((port, up)) = self.switches[switch].carriers.take(now) {
+            self.switches[switch].shard.set_carrier(now, port, up);
+        }
         let it = &mut self.switches[switch];
         let mut due = it.due(now);
         it.update_deadlines(now, &mut due);
@@ -169,7 +178,7 @@ impl Part {
             }
         }
         let it = &self.switches[switch];
-        self.calendar.agendas[switch].set(it.inputs.len(), it.next.max(now));
+        self.calendar.agendas[switch].set(it.inputs.len(), it.own_next().max(now));
         Ok(())
     }
 
