@@ -9,7 +9,7 @@ use super::{Engine, PROGRESS_EVERY, SUMS_EVERY};
 use crate::check::Checker;
 use crate::fault::FaultyLink;
 use crate::flows::Flows;
-use crate::frame::FramePool;
+use crate::frame::{FramePool, SimFrame};
 use crate::ideal::Paths;
 use crate::link::Direction;
 use crate::network::{LinkEnd, NetworkSpec, NodeId, NodeKind};
@@ -24,9 +24,9 @@ use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
+use switch::Lanes;
 use switch::program::WatchdogAction;
-use switch::{Program, Shard};
-use units::{Interval, Nanos, PortId, PortSet};
+use units::{Interval, Nanos, PortId, PortSet, WireBytes};
 
 impl Engine {
     /// The engine of a network, which has as many parts as pay, at most one for each thread.
@@ -175,9 +175,10 @@ impl Nodes {
             }
             match &spec.kind {
                 _ if !is_here => nodes.places.push(Place::Elsewhere),
-                NodeKind::Switch(program) => {
+                NodeKind::Switch { program, lanes } => {
                     nodes.places.push(Place::Switch(nodes.switches.len()));
-                    nodes.switches.push(Switch { unreliable, ..switch(node, program.clone(), is_tapped) });
+                    let driver = Lanes::new(program.clone(), *lanes).expect("the caller has checked it");
+                    nodes.switches.push(Switch { unreliable, ..switch(node, driver, is_tapped) });
                 }
                 NodeKind::Host(settings) => {
                     nodes.places.push(Place::Station(nodes.stations.len()));
@@ -206,7 +207,12 @@ impl Nodes {
             let out = match self.places[direction.from.node.0 as usize] {
                 Place::Switch(switch) => {
                     let it = &mut self.switches[switch];
-                    direction.window = it.program.port(direction.from.port).tx_window;
+                    let port = it.program.port(direction.from.port);
+                    direction.window = port.tx_window;
+                    if it.driver.lanes().len() > 1 {
+                        let longest = WireBytes::of_frame(port.max_frame);
+                        direction.joint = port.rate.serialization().time_of(longest);
+                    }
                     &mut it.out[direction.from.port.index()]
                 }
                 Place::Station(station) => &mut self.stations[station].out,
@@ -217,17 +223,18 @@ impl Nodes {
     }
 }
 
-fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
+fn switch(node: NodeId, driver: Lanes<SimFrame>, is_tapped: bool) -> Switch {
+    let program = driver.program().clone();
     let ports = program.settings().ports.len();
-    let shard = Shard::single(program.clone());
+    let deadlines: Vec<_> = (0..ports as u16).map(|port| driver.port_deadline(PortId(port))).collect();
     Switch {
         node,
         out: vec![None; ports],
         inputs: 0..0,
         unreliable: PortSet::EMPTY,
-        deadlines: (0..ports as u16).map(|port| shard.port_deadline(PortId(port))).collect(),
-        next: shard.next_deadline(),
-        shard,
+        next: deadlines.iter().copied().min().unwrap_or(Nanos::NEVER),
+        deadlines,
+        driver,
         program,
         held: switch::Volume::ZERO,
         taken: switch::Volume::ZERO,
@@ -244,7 +251,7 @@ fn station(node: NodeId, settings: Arc<HostSettings>, is_tapped: bool, timers: u
 /// late, frames that it sent earlier take longer than the delay of the link, or its watchdog sends in spite of pauses.
 fn unreliable_ports(network: &NetworkSpec) -> Vec<PortSet> {
     let forwards = |end: LinkEnd| match &network.nodes[end.node.0 as usize].kind {
-        NodeKind::Switch(program) => {
+        NodeKind::Switch { program, .. } => {
             program.port(end.port).watchdog.is_some_and(|it| it.action == WatchdogAction::Forward)
         }
         NodeKind::Host(_) => false,
