@@ -33,7 +33,17 @@ impl Plan {
     /// Where its settings do not hold.
     pub fn switch(&mut self, settings: Settings) -> NodeId {
         let program = Program::new(settings).expect("settings of a test hold");
-        self.add(NodeKind::Switch(Arc::new(program)))
+        self.add(NodeKind::Switch { program: Arc::new(program), lanes: 1 })
+    }
+
+    /// Gives all of its switches so many lanes.
+    pub fn with_lanes(mut self, count: usize) -> Self {
+        for node in &mut self.network.nodes {
+            if let NodeKind::Switch { lanes, .. } = &mut node.kind {
+                *lanes = count;
+            }
+        }
+        self
     }
 
     /// Adds a host.

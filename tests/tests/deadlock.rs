@@ -243,7 +243,7 @@ struct Hops(Vec<Vec<(PausedQueue, PortId, Priority)>>);
 
 impl Observer for Hops {
     fn sample(&mut self, now: Nanos, view: &NetworkView<'_>) {
-        let switches = (0..).map(NodeId).map_while(|node| Some((node, view.shard(node)?)));
+        let switches = (0..).map(NodeId).map_while(|node| Some((node, &view.switch(node)?.lanes()[0])));
         self.0 = switches.map(|(node, shard)| hops(now, node, shard)).collect();
     }
 }

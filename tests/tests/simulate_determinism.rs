@@ -36,6 +36,7 @@ fn faulty() -> (Plan, Vec<FlowSpec>) {
             control_jitter: Interval(100),
             down: Some((Nanos(50_000), Nanos(60_000))),
             flap_every: Some(Interval(400_000)),
+            hidden: false,
         };
         plan.network.links[link].faults = [faults; 2];
     }
@@ -100,8 +101,8 @@ impl Observer for Onlooker {
     fn sample(&mut self, now: Nanos, view: &NetworkView<'_>) {
         assert_eq!(now, Nanos(1_000 * self.samples));
         self.samples += 1;
-        let shard = view.shard(NodeId(0)).expect("the router");
-        assert!(view.host(NodeId(0)).is_none() && view.shard(NodeId(1)).is_none());
+        let shard = &view.switch(NodeId(0)).expect("the router").lanes()[0];
+        assert!(view.host(NodeId(0)).is_none() && view.switch(NodeId(1)).is_none());
         assert!(view.host(NodeId(1)).is_some());
         assert!(shard.pools().shared.held.0 < 18_000_000);
         let in_flight: u64 = (0..4).flat_map(|link| [0, 1].map(|end| view.in_flight(link, end).frames)).sum();

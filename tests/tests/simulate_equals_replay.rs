@@ -32,14 +32,16 @@ fn capture(seen: &Seen, port: u16, inbound: bool) -> Vec<u8> {
 
 /// Replays what came in; returns what left through each port.
 fn replayed(plan: &Plan, switch: NodeId, seen: &Seen) -> Vec<Vec<u8>> {
-    let NodeKind::Switch(program) = &plan.network.nodes[switch.0 as usize].kind else { panic!("a switch") };
+    let NodeKind::Switch { program, lanes } = &plan.network.nodes[switch.0 as usize].kind else {
+        panic!("a switch")
+    };
     let inputs = (0..PORTS).map(|port| {
         let source = CaptureReader::new(Cursor::new(capture(seen, port, true)), "in").unwrap();
         Input { source, pace: Pace::AsCaptured, side: Side::Port(PortId(port)) }
     });
     let sinks: Vec<SharedCapture> = (0..PORTS).map(|_| SharedCapture::default()).collect();
     let writers = sinks.iter().map(|sink| Some(CaptureWriter::new(sink.clone(), "replayed")));
-    let replay = Replay::new(program.clone(), inputs.collect()).unwrap();
+    let replay = Replay::new(program.clone(), inputs.collect()).unwrap().with_lanes(*lanes).unwrap();
     replay.run("gateway", Outputs::new(writers), |_| ControlFlow::Continue(())).unwrap();
     sinks.iter().map(|sink| sink.take()).collect()
 }
@@ -77,7 +79,12 @@ fn red(settings: &mut Settings) {
 }
 
 fn assert_same(settings: Settings) {
+    assert_same_with_lanes(settings, 1);
+}
+
+fn assert_same_with_lanes(settings: Settings, lanes: usize) {
     let (plan, router, flows) = around(settings);
+    let plan = plan.with_lanes(lanes);
     let (outcome, seen) = plan.run(Options { taps: vec![router], ..options() }, &flows);
     assert_lossless(&outcome);
     let report = &outcome.switches[0];
@@ -85,7 +92,7 @@ fn assert_same(settings: Settings) {
         assert!(pauses.xoff > 1 && pauses.xon == pauses.xoff, "every sender was paused: {pauses:?}");
     }
     for (port, replayed) in (0..).zip(replayed(&plan, router, &seen)) {
-        assert!(capture(&seen, port, false) == replayed, "port {port} differs");
+        assert!(capture(&seen, port, false) == replayed, "port {port} differs, {lanes} lanes");
     }
 }
 
@@ -115,4 +122,17 @@ fn where_frames_are_handed_over_ahead_of_time() {
         port.groups[3] = lossless(60_000, 30_000, 400_000);
     }
     assert_same(settings);
+}
+
+#[test]
+fn with_several_lanes_under_the_schedule_of_a_seed() {
+    for (seed, lanes) in (0..4).flat_map(|seed| [2, 4].map(|lanes| (seed, lanes))) {
+        let mut settings = Settings { seed, ..routed(PORTS) };
+        settings.buffer.headroom = Bytes(20_000_000);
+        for port in &mut settings.ports {
+            port.tx_window = Interval(2_000);
+            port.groups[3] = lossless(60_000, 30_000, 2_000_000);
+        }
+        assert_same_with_lanes(settings, lanes);
+    }
 }

@@ -351,7 +351,7 @@ pub enum ProblemKind {
         "names {cores} of the {lanes} cores that dpdk.lanes = {lanes} needs; name at least {lanes}, or set dpdk.lanes = {cores}"
     )]
     FewCores { cores: usize, lanes: usize },
-    #[error("{refusal}; {remedy}, or set dpdk.lanes = 1")]
+    #[error("{refusal}; {remedy}, or set lanes = 1")]
     Lanes { refusal: Box<LanesRefusal>, remedy: &'static str },
     #[error(
         "is not core {core} of port {other}, with which this port exchanges frames or pauses; give both the same core, or name \

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use config::scenario::{Override, ScenarioFile};
 use endpoint::CongestionControl;
 use simulation::NodeKind;
-use units::Nanos;
+use switch::lanes::extra_headroom;
+use units::{Bytes, Interval, Nanos};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenarios")
@@ -246,7 +247,7 @@ fn lscc_gets_addresses_and_a_key_and_nothing_beside_it_marks() {
     assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
     let lscc = |name: &str| {
         let id = scenario.topology.find(name).unwrap();
-        let simulation::NodeKind::Switch(program) = &scenario.network.nodes[id.0 as usize].kind else {
+        let simulation::NodeKind::Switch { program, .. } = &scenario.network.nodes[id.0 as usize].kind else {
             panic!()
         };
         let ports = &program.settings().ports;
@@ -270,7 +271,7 @@ fn switches_do_not_choose_equal_paths_alike_and_hpcc_gets_its_telemetry() {
         .nodes
         .iter()
         .filter_map(|node| match &node.kind {
-            simulation::NodeKind::Switch(program) => {
+            simulation::NodeKind::Switch { program, .. } => {
                 assert!(program.settings().ports.iter().all(|port| port.int));
                 Some(program.settings().seed)
             }
@@ -314,4 +315,45 @@ fn lscc_expects_the_hosts_of_the_scenario_as_senders() {
     let gateway = config::parse(east, "gw-east.toml").unwrap_or_else(|error| panic!("{error}"));
     let said = gateway.warnings.iter().map(ToString::to_string).collect::<String>();
     assert!(said.contains(told), "the configuration of the switch says so too: {said}");
+}
+
+#[test]
+fn a_switch_has_the_lanes_that_are_stated_for_it_and_their_headroom_and_one_where_none_are_stated() {
+    let switches = |text: &str| {
+        let scenario = built(&format!("{TRAFFIC}[topology]\ntemplate = \"dumbbell\"\n{text}"));
+        let of_node = |node: &simulation::NodeSpec| match &node.kind {
+            NodeKind::Switch { program, lanes } => {
+                let port = &program.settings().ports[0];
+                Some((*lanes, port.tx_window, port.groups[3].lossless().unwrap().headroom))
+            }
+            NodeKind::Host(_) => None,
+        };
+        scenario.network.nodes.iter().filter_map(of_node).collect::<Vec<_>>()
+    };
+    let plain = switches("");
+    assert!(plain.len() == 2 && plain.iter().all(|it| (it.0, it.1) == (1, Interval::ZERO)));
+    assert_eq!(switches("[switch]\nlanes = 1"), plain);
+    let four = switches("[switch]\nlanes = 4");
+    // 2 x 3 x U, and more for the response to a pause.
+    let more = four.iter().zip(&plain).map(|(four, plain)| four.2 - plain.2);
+    assert!(more.min().unwrap() > extra_headroom(4, Bytes(1_082)) && four.iter().all(|it| it.0 == 4));
+    let one_of_them = switches("[switch]\nlanes = 4\n[[node]]\nname = \"sw-left\"\nswitch.lanes = 1");
+    assert_eq!(one_of_them, [plain[0], four[1]]);
+}
+
+#[test]
+fn a_switch_has_the_lanes_of_its_file() {
+    let text = format!("{TRAFFIC}[topology]\ntemplate = \"dumbbell\"\n");
+    let (name, file) = built(&format!("{text}[switch]\nlanes = 3")).switches.swap_remove(0);
+    let directory = tempfile::tempdir().unwrap();
+    let scenario = directory.path().join("scenario.toml");
+    fs::write(directory.path().join("gateway.toml"), file).unwrap();
+    let own = format!("[[node]]\nname = \"{name}\"\nconfiguration = \"gateway.toml\"\n");
+    fs::write(&scenario, format!("{text}{own}")).unwrap();
+    let scenario = ScenarioFile::load(&scenario).unwrap().build(&[]).unwrap();
+    let lanes = scenario.network.nodes.iter().filter_map(|node| match node.kind {
+        NodeKind::Switch { lanes, .. } => Some(lanes),
+        NodeKind::Host(_) => None,
+    });
+    assert_eq!(lanes.collect::<Vec<_>>(), [3, 1]);
 }

@@ -155,7 +155,8 @@ impl<L: Line> Control<L> {
             if now >= next_watch {
                 self.watch(&mut links);
                 let mut ports = self.gateway.program.settings().ports.iter();
-                next_watch = now + if ports.any(|port| port.bundle.is_some()) { WATCH_BUNDLES } else { WATCH };
+                next_watch =
+                    now + if ports.any(|port| port.bundle.is_some()) { WATCH_BUNDLES } else { WATCH };
                 if self.crew.lost().is_some() {
                     break;
                 }

@@ -122,3 +122,14 @@ fn a_directory_of_the_name_of_the_checkpoint_stays_and_the_error_says_what_to_do
         assert!(Path::new(&directory).join("of-someone").exists());
     }
 }
+
+#[test]
+fn a_checkpoint_of_lanes_is_refused_by_the_name_of_the_switch_before_anything_is_written() {
+    let scratch = Scratch::new();
+    let out = scratch.path("out");
+    let run = run(arguments(&out, &["--checkpoint", "1ms", "--set", "switch.lanes=2"]));
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("--checkpoint: sw0 has several lanes"), "{}", run.stderr);
+    assert!(!Path::new(&out).exists());
+    assert_eq!(done(&out, &["--set", "switch.lanes=2"]), "");
+}

@@ -167,7 +167,7 @@ fn hosts(scenario: &Scenario) -> BTreeMap<NodeId, Arc<HostSettings>> {
     nodes
         .filter_map(|(id, node)| match &node.kind {
             NodeKind::Host(settings) => Some((id, settings.clone())),
-            NodeKind::Switch(_) => None,
+            NodeKind::Switch { .. } => None,
         })
         .collect()
 }

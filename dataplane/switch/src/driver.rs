@@ -1,4 +1,4 @@
-//! The lanes of a switch, driven as one by a single thread, as a replay does.
+//! The lanes of a switch, driven as one by a single thread, as replay and simulation do.
 //!
 //! On the wire each lane has a core, and nobody knows how their turns meet. Here the seed of the program draws it: the order in
 //! which lanes take their turns, and after how many of them each shows the others what it has. A turn is a burst, a call of
@@ -14,6 +14,8 @@ use crate::program::Program;
 use crate::shard::{PortInspection, Shard};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use std::sync::Arc;
 use units::{Interval, Nanos, PortId, PortSet};
 
@@ -23,6 +25,9 @@ const HIDDEN_MAX: u32 = 3;
 
 /// The time between two turns of a lane that only looks.
 const TURN: Interval = Interval(500);
+
+/// The longest time until all lanes know of a pause that one of them has received.
+pub const HEARD_WITHIN: Interval = Interval(TURN.0 * HIDDEN_MAX as u64);
 
 /// How often each lane has to show what it has after the last burst or call of `egress`. Then the others have seen what came of
 /// that, and what came of it at those who saw it first.
@@ -143,6 +148,11 @@ impl<F: Frame> Lanes<F> {
         }
     }
 
+    /// Sets whether the link of `port` carries frames, like [`Shard::set_carrier`] of each lane.
+    pub fn set_carrier(&mut self, now: Nanos, port: PortId, up: bool) {
+        self.lanes.iter_mut().for_each(|lane| lane.set_carrier(now, port, up));
+    }
+
     /// Gives `out` the frames that may now leave through `port`, like [`Shard::egress`] of each lane.
     #[inline]
     pub fn egress(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
@@ -169,6 +179,18 @@ impl<F: Frame> Lanes<F> {
     /// The time when the next data frame can leave through `port`, like [`Shard::departure`].
     pub fn departure(&self, port: PortId) -> Nanos {
         self.lanes.iter().map(|lane| lane.departure(port)).min().unwrap_or(Nanos::NEVER)
+    }
+
+    /// Whether some port may be due at another time than before, or lanes are to look ([`Shard::has_changed`]).
+    #[inline]
+    pub fn has_changed(&self) -> bool {
+        self.due != Nanos::NEVER || self.lanes.iter().any(Shard::has_changed)
+    }
+
+    /// Takes the ports of which that holds, like [`Shard::take_changed`].
+    #[inline]
+    pub fn take_changed(&mut self) -> PortSet {
+        self.lanes.iter_mut().fold(PortSet::EMPTY, |ports, lane| ports.union(lane.take_changed()))
     }
 
     /// When [`Lanes::look`] is due. [`Nanos::NEVER`] while each lane knows what the others have, as one alone always does.
@@ -219,6 +241,18 @@ impl<F: Frame> Lanes<F> {
         let turn = &mut self.turns[lane];
         turn.hidden_for = self.rng.next_u32() % (HIDDEN_MAX + 1);
         (turn.unseen, turn.has_shown) = (PortSet::EMPTY, true);
+    }
+
+    /// Takes the [`Shard::state`] of one lane alone.
+    ///
+    /// # Errors
+    /// As [`Shard::restore`]; several lanes take none, because they also share what is in no state.
+    pub fn restore<'de, D: Deserializer<'de>>(&mut self, state: D) -> Result<(), D::Error>
+    where
+        F: Deserialize<'de>,
+    {
+        let [only] = &mut self.lanes[..] else { return Err(D::Error::custom("lanes keep no state")) };
+        only.restore(state)
     }
 
     /// Records events from now on, for [`Lanes::take_events`].

@@ -6,7 +6,8 @@ pub(crate) mod switch_sums;
 use crate::nodes::Switch;
 use crate::outcome::{Balance, Checks};
 use crate::violation::{Broken, Pool};
-use switch::Program;
+use switch::Shard;
+use switch::lanes::beyond_pools;
 use switch::program::BufferSettings;
 use units::Bytes;
 
@@ -28,12 +29,17 @@ struct Capacity {
 }
 
 impl Capacity {
-    fn of(program: &Program) -> Self {
-        let settings = program.settings();
+    fn of(switch: &Switch) -> Self {
+        let (settings, lanes) = (switch.program.settings(), switch.driver.lanes().len() as u64);
         let groups = settings.ports.iter().flat_map(|port| &port.groups);
         let reserved: Bytes = groups.filter_map(|group| group.lossless()).map(|it| it.reserved).sum();
+        // Of each group, lanes do not see of each other what is reserved and what is in pools; of each port, what is lossy.
+        let beyond = settings.ports.iter().map(|port| {
+            let groups = port.lossless().iter().count() as u64;
+            Bytes(beyond_pools(lanes, port.max_frame).0 * (2 * groups + 1))
+        });
         let buffer = settings.buffer;
-        Self { buffer, all: buffer.shared + buffer.headroom + reserved }
+        Self { buffer, all: buffer.shared + buffer.headroom + reserved + beyond.sum() }
     }
 }
 
@@ -42,7 +48,7 @@ impl Checker {
         Self {
             balance: Balance::default(),
             checks: Checks::default(),
-            capacities: switches.iter().map(|switch| Capacity::of(&switch.program)).collect(),
+            capacities: switches.iter().map(Capacity::of).collect(),
         }
     }
 
@@ -58,19 +64,20 @@ impl Checker {
         Ok(())
     }
 
-    /// Checks that the pools of a switch never held more than their sizes.
+    /// Checks that no lane of a switch ever held more of its pools than their sizes.
     #[inline]
     pub fn check_pools(&self, number: usize, it: &Switch) -> Result<(), Broken> {
         let capacity = &self.capacities[number];
-        let pools = it.shard.pools();
-        let levels = [
-            (Pool::Shared, pools.shared.watermark.persistent(), capacity.buffer.shared),
-            (Pool::Headroom, pools.headroom.watermark.persistent(), capacity.buffer.headroom),
-            (Pool::EgressLossy, pools.egress_lossy.watermark.persistent(), capacity.buffer.egress_lossy),
-        ];
-        for (pool, held, limit) in levels {
-            if held > limit {
-                return Err(Broken::Buffer { node: it.node, pool, held, limit });
+        for pools in it.driver.lanes().iter().map(Shard::pools) {
+            let levels = [
+                (Pool::Shared, pools.shared.watermark.persistent(), capacity.buffer.shared),
+                (Pool::Headroom, pools.headroom.watermark.persistent(), capacity.buffer.headroom),
+                (Pool::EgressLossy, pools.egress_lossy.watermark.persistent(), capacity.buffer.egress_lossy),
+            ];
+            for (pool, held, limit) in levels {
+                if held > limit {
+                    return Err(Broken::Buffer { node: it.node, pool, held, limit });
+                }
             }
         }
         Ok(())

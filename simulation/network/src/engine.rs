@@ -39,7 +39,7 @@ use start::Start;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::thread;
-use switch::PortInspection;
+use switch::{PortInspection, Shard, driver};
 use turn::{Actors, Turn};
 use units::{Interval, Nanos, PortId};
 use workers::Workers;
@@ -306,7 +306,9 @@ impl Engine {
         }
         self.progress_at = count + PROGRESS_EVERY;
         let ends = observer.progress(self.progress()).is_break();
-        observer.checkpoint(&State(&|| self.to_bytes()));
+        if !self.switches().any(|switch| switch.driver.lanes().len() > 1) {
+            observer.checkpoint(&State(&|| self.to_bytes()));
+        }
         ends
     }
 
@@ -421,8 +423,9 @@ impl Engine {
 fn inspect(switch: &Switch, now: Nanos) -> SwitchOutcome {
     let ports = (0..switch.out.len() as u16).map(|port| {
         let mut inspection = PortInspection::default();
-        switch.shard.inspect(now, PortId(port), &mut inspection);
+        driver::inspect(switch.driver.lanes(), now, PortId(port), &mut inspection);
         inspection
     });
-    SwitchOutcome { node: switch.node, ports: ports.collect(), pools: switch.shard.pools() }
+    let pools = switch.driver.lanes().iter().map(Shard::pools).collect();
+    SwitchOutcome { node: switch.node, ports: ports.collect(), pools }
 }

@@ -89,7 +89,9 @@ impl Paths {
     /// The ports through which `node` may forward frames for `to`; `None` for any port.
     fn ports_toward(&self, node: NodeId, to: NodeId) -> Option<PortSet> {
         match (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]) {
-            (NodeKind::Switch(program), NodeKind::Host(host)) => program.ports_toward(host.station.address),
+            (NodeKind::Switch { program, .. }, NodeKind::Host(host)) => {
+                program.ports_toward(host.station.address)
+            }
             _ => None,
         }
     }

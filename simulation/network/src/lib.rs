@@ -1,6 +1,6 @@
 //! Networks of switches and hosts in virtual time.
 //!
-//! A [`Simulation`] moves real headers over links between [`switch::Shard`]s and [`endpoint::Host`]s, calls
+//! A [`Simulation`] moves real headers over links between [`switch::Lanes`] and [`endpoint::Host`]s, calls
 //! each when it is due, and checks after every event that no frame was lost, reordered or sent during a
 //! pause. The same network, flows and seed give the same events on every machine.
 

@@ -9,6 +9,7 @@ use crate::outcome::LinkOutcome;
 use crate::violation::Broken;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use switch::driver::HEARD_WITHIN;
 use switch::{Frame, Volume};
 use units::{Interval, LinkClock, Nanos, WireBytes};
 
@@ -50,6 +51,9 @@ pub(crate) struct Direction {
     pub reverse: usize,
     /// The last arrival of the frames that keep their order in spite of jitter.
     last_arrival: Nanos,
+    /// How far frames of its sender may overlap if that has several lanes, zero otherwise: control frames wait for no other
+    /// lane, and each lane rounds.
+    pub joint: Interval,
 }
 
 /// The result of putting a frame on a link.
@@ -76,6 +80,7 @@ impl Direction {
             pauses: LinkPauses::new(link.rate),
             totals: LinkOutcome::default(),
             window: Interval::ZERO,
+            joint: Interval::ZERO,
             input: 0,
             delay: link.delay,
             clock: LinkClock::new(link.rate),
@@ -95,15 +100,24 @@ impl Direction {
     pub fn send(&mut self, now: Nanos, start: Nanos, frame: SimFrame) -> Result<Sent, Broken> {
         let (earliest, latest) = (self.clock.free_at(), now + self.window);
         if start < earliest || start > latest.max(earliest) {
-            return Err(self.wrong_start(start, latest));
+            self.check_start(start, latest)?;
         }
         Ok(self.carry(start, frame))
     }
 
     #[cold]
-    fn wrong_start(&self, start: Nanos, latest: Nanos) -> Broken {
+    fn check_start(&self, start: Nanos, latest: Nanos) -> Result<(), Broken> {
         let (LinkEnd { node, port }, earliest) = (self.from, self.clock.free_at());
-        Broken::Start { node, port, start, earliest, latest }
+        let is_joint = self.joint > Interval::ZERO;
+        if is_joint && start + self.joint >= earliest && start <= latest.max(earliest) + self.joint {
+            return Ok(());
+        }
+        Err(Broken::Start { node, port, start, earliest, latest })
+    }
+
+    /// How late its sender may act on the beginning or the end of a pause: lanes tell it to each other.
+    pub fn hears_within(&self) -> Interval {
+        if self.joint > Interval::ZERO { HEARD_WITHIN + self.window + self.joint } else { Interval::ZERO }
     }
 
     /// Takes a frame whose first bit is sent at `start`.

@@ -32,7 +32,12 @@ pub struct NodeSpec {
 #[derive(Clone, Debug)]
 pub enum NodeKind {
     /// A switch, as a gateway's configuration describes it.
-    Switch(Arc<Program>),
+    Switch {
+        /// That of the whole switch.
+        program: Arc<Program>,
+        /// Its lanes ([`switch::Lanes`]), one at least.
+        lanes: usize,
+    },
     /// A host.
     Host(Arc<HostSettings>),
 }

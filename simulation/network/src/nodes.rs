@@ -7,7 +7,8 @@ use core::ops::Range;
 use endpoint::{Host, HostSettings};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use switch::{Program, Shard, Volume};
+use switch::lanes::PLACES;
+use switch::{Lanes, Program, Volume};
 use units::{Nanos, PortSet};
 
 /// The kind of a node, and its index among the nodes of that kind in its part of the network.
@@ -22,7 +23,7 @@ pub(crate) enum Place {
 /// A switch.
 pub(crate) struct Switch {
     pub node: NodeId,
-    pub shard: Shard<SimFrame>,
+    pub driver: Lanes<SimFrame>,
     pub program: Arc<Program>,
     /// The direction in which each port sends.
     pub out: Vec<Option<usize>>,
@@ -41,6 +42,15 @@ pub(crate) struct Switch {
     /// The frames that it has consumed or dropped.
     pub taken: Volume,
     pub is_tapped: bool,
+}
+
+impl Switch {
+    /// Whether what it has taken beside what its counters have `named` may be control frames that wait for the lead.
+    #[cold]
+    pub fn may_await_lead(&self, named: Volume) -> bool {
+        let places = PLACES * (self.driver.lanes().len() as u64 - 1) * self.out.len() as u64;
+        (1..=places).contains(&self.taken.frames.saturating_sub(named.frames))
+    }
 }
 
 /// A host.

@@ -8,7 +8,7 @@ use crate::outcome::FlowRecord;
 use core::ops::ControlFlow;
 use endpoint::Host;
 use serde::{Deserialize, Serialize};
-use switch::{Shard, Volume};
+use switch::{Lanes, Volume};
 use units::{Bytes, Nanos, PortId, WireBytes};
 
 /// Observes a simulation while it runs. It cannot change the run, except to end it.
@@ -30,7 +30,7 @@ pub trait Observer {
     }
 
     /// Called after each [`Observer::progress`]. Another run can go on from `state`; see
-    /// [`crate::Simulation::resume`].
+    /// [`crate::Simulation::resume`]. Never called in a network in which a switch has several lanes.
     fn checkpoint(&mut self, _state: &State<'_>) {}
 }
 
@@ -110,9 +110,9 @@ pub(crate) struct PartView<'a> {
 
 impl NetworkView<'_> {
     /// The switch with number `node`; `None` if that node is no switch.
-    pub fn shard(&self, node: NodeId) -> Option<&Shard<SimFrame>> {
+    pub fn switch(&self, node: NodeId) -> Option<&Lanes<SimFrame>> {
         match self.place(node)? {
-            (part, Place::Switch(switch)) => part.switches.get(switch).map(|switch| &switch.shard),
+            (part, Place::Switch(switch)) => part.switches.get(switch).map(|switch| &switch.driver),
             _ => None,
         }
     }

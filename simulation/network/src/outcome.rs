@@ -101,8 +101,8 @@ pub struct SwitchOutcome {
     pub node: NodeId,
     /// Its ports.
     pub ports: Vec<PortInspection>,
-    /// Its pools.
-    pub pools: PoolReport,
+    /// Its pools, as each of its lanes has them.
+    pub pools: Vec<PoolReport>,
 }
 
 /// The counters of a host at the end of a run.

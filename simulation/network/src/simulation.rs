@@ -16,8 +16,8 @@ impl Simulation {
     /// The simulation of `network`, at rest.
     ///
     /// # Panics
-    /// If a link names a node or port that does not exist, or a port has two links. The caller has checked
-    /// the network.
+    /// If a link names a node or port that does not exist, a port has two links, or a switch several lanes and a program
+    /// that works with one only. The caller has checked the network.
     pub fn new(network: NetworkSpec, options: Options) -> Self {
         Self { engine: Engine::new(network, options) }
     }

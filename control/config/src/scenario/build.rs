@@ -141,7 +141,7 @@ fn assemble(
     }
     let kinds = hosts.into_iter().zip(&switches).map(|((_, host), switch)| match host {
         Some(host) => Some(NodeKind::Host(host)),
-        None => switch.as_ref().map(|switch| NodeKind::Switch(switch.program.clone())),
+        None => switch.as_ref().map(|it| NodeKind::Switch { program: it.program.clone(), lanes: it.lanes }),
     });
     let named = topology.nodes.iter().zip(kinds);
     let specs: Option<Vec<NodeSpec>> =

@@ -88,8 +88,8 @@ impl Shape for PortLayer {
     }
 }
 
-/// A layer for a switch: the keys of a gateway's file. `port` is one table for all ports, and `lossless`, `queue` and
-/// `ecn` may stand in that table or beside it.
+/// A layer for a switch: the keys of a gateway's file, and `lanes`, which is `dpdk.lanes` there. `port` is one table for all
+/// ports, and `lossless`, `queue` and `ecn` may stand in that table or beside it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SwitchLayer {
     pub document: Option<Node>,
@@ -109,6 +109,10 @@ impl Shape for SwitchLayer {
             let port = port.unwrap_or_default();
             let ecn: EcnDecl = section.table("ecn", Table::read).unwrap_or_default();
             let mut document = rest(section, &OF_PROCESS);
+            // The one key of a process that a simulated switch has.
+            if let Some(lanes) = document.take("lanes") {
+                document.put("dpdk", Node::table([("lanes", lanes)]));
+            }
             let port = PortLayer {
                 ecn: ecn.over(port.ecn),
                 lossless: document.take("lossless").or(port.lossless),

@@ -55,6 +55,8 @@ pub(super) struct Maker<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Made {
     pub program: Arc<Program>,
+    /// The number of its lanes.
+    pub lanes: usize,
     /// Its complete configuration.
     pub text: String,
 }
@@ -79,8 +81,8 @@ impl Maker<'_> {
             text = document.text();
             parsed = load::parse(&text, &name);
         }
-        let (program, found) = match parsed {
-            Ok(gateway) => (Some(gateway.program), gateway.warnings),
+        let (made, found) = match parsed {
+            Ok(Gateway { program, runtime, warnings, .. }) => (Some((program, runtime.dpdk.lanes)), warnings),
             Err(ConfigError::Invalid { problems }) => (None, problems),
             Err(ConfigError::Unreadable { .. }) => (None, Vec::new()),
         };
@@ -88,7 +90,7 @@ impl Maker<'_> {
         for (port, tables) in node.ports.iter().zip(unread) {
             check_unread(&tables, &port.name, node, problems);
         }
-        program.map(|program| Made { program, text })
+        made.map(|(program, lanes)| Made { program, lanes, text })
     }
 
     fn load(&self, node: &PlanNode, file: &At<String>, problems: &Problems<'_>) -> Option<Made> {
@@ -99,7 +101,8 @@ impl Maker<'_> {
             problems.warning(&file.place, of_file(warning.to_string()));
         }
         self.check_file(node, file, &gateway, problems)?;
-        Some(Made { text: render(&gateway), program: gateway.program })
+        let text = render(&gateway);
+        Some(Made { program: gateway.program, lanes: gateway.runtime.dpdk.lanes, text })
     }
 
     /// Checks that the ports of a file match the links of its node.
@@ -135,7 +138,11 @@ impl Maker<'_> {
         let own = (u64::from(id.0) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let seed = (self.seed ^ own).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let (name, seed) = (Node::leaf(node.name.as_str()), Node::leaf((seed >> 1) as i64));
-        let ports = node.ports.iter().map(|port| self.port(port, node, decls));
+        let own = decls.iter().filter_map(|decl| decl.switch.as_ref());
+        let layers = [self.switch].into_iter().chain(own).filter_map(|layer| layer.document.as_ref());
+        let lanes = layers.clone().rev().find_map(|layer| layer.get("dpdk")?.get("lanes"));
+        let has_lanes = lanes.is_some_and(|lanes| lanes.tree != Tree::Leaf(1.into()));
+        let ports = node.ports.iter().map(|port| self.port(port, node, decls, has_lanes));
         let (ports, unread): (Vec<Node>, Vec<Node>) = ports.unzip();
         let mut document = Node::table([
             ("gateway", Node::table([("name", name), ("seed", seed)])),
@@ -143,10 +150,7 @@ impl Maker<'_> {
             ("forwarding", self.forwarding(id)),
             ("port", Node::array(without_marks_beside_lscc(ports))),
         ]);
-        let own = decls.iter().filter_map(|decl| decl.switch.as_ref());
-        for over in [self.switch].into_iter().chain(own).filter_map(|decl| decl.document.clone()) {
-            document.merge(over);
-        }
+        layers.cloned().for_each(|layer| document.merge(layer));
         (document, unread)
     }
 
@@ -197,7 +201,7 @@ impl Maker<'_> {
         ])
     }
 
-    fn port(&self, port: &Port, node: &PlanNode, decls: &[&NodeDecl]) -> (Node, Node) {
+    fn port(&self, port: &Port, node: &PlanNode, decls: &[&NodeDecl], has_lanes: bool) -> (Node, Node) {
         let link = &self.topology.links[port.link].settings;
         let long = link.long;
         let mut layers = vec![&self.switch.port];
@@ -207,7 +211,7 @@ impl Maker<'_> {
             layers.extend(own.long_haul.as_ref().filter(|_| long));
             layers.extend(own.ports().filter(|(name, _)| *name == port.name).map(|(_, (_, port))| port));
         }
-        let mut made = self.bare_port(port, node);
+        let mut made = self.bare_port(port, node, has_lanes);
         // A relay stands in the link, and its queue is bytes of the link.
         let unstated = EcnDecl { on: at(!node.relay), ..EcnDecl::default() };
         let ecn = layers.iter().fold(unstated, |below, layer| layer.ecn.on_top_of(below));
@@ -250,7 +254,7 @@ impl Maker<'_> {
     }
 
     /// A port as its link and the network have it, before any layer.
-    fn bare_port(&self, port: &Port, node: &PlanNode) -> Node {
+    fn bare_port(&self, port: &Port, node: &PlanNode, has_lanes: bool) -> Node {
         let link = &self.topology.links[port.link].settings;
         let mut made = Node::table([
             ("name", Node::leaf(port.name.as_str())),
@@ -258,11 +262,13 @@ impl Maker<'_> {
             ("rate", Node::leaf(link.rate.to_string())),
             ("distance", Node::leaf(link.distance.to_string())),
             ("max_frame", Node::leaf(self.max_frame.0 as i64)),
-            // A simulated switch has no device, and its worker is never late.
-            ("tx_window", Node::leaf("0us")),
-            ("interface_delay", Node::leaf("0us")),
             ("watchdog", Node::leaf("none")),
         ]);
+        // A simulated switch has no device, and its worker is never late. Lanes learn late of each other, and share a window.
+        if !has_lanes {
+            made.set("tx_window", "0us");
+            made.set("interface_delay", "0us");
+        }
         if self.telemetry {
             made.set("int", true);
         }

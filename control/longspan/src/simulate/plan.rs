@@ -5,7 +5,7 @@ use crate::cli::simulate::{SimulateArgs, SweepArg};
 use crate::failure::Failure;
 use config::Problem;
 use config::scenario::{Override, Scenario, ScenarioFile, Variant};
-use simulation::Faults;
+use simulation::{Faults, NodeKind, NodeSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The key of the seed in a scenario.
@@ -98,6 +98,12 @@ impl RunPlan {
             let mut overrides = overrides.clone();
             overrides.push(Override::new(SEED, seed.to_string()));
             let scenario = self.build(&overrides)?;
+            if let Some(name) = with_lanes(&scenario).filter(|_| args.checkpoint.is_some()) {
+                return Err(Failure::usage(format!(
+                    "--checkpoint: {name} has several lanes, of which no checkpoint can be written; run without \
+                     --checkpoint, or set lanes = 1"
+                )));
+            }
             let variant = variant.map(|variant| variant.name.clone());
             let parts = [variant.clone(), point.as_deref().map(file_name), Some(format!("seed-{seed}"))];
             let name = parts.into_iter().flatten().collect::<Vec<_>>().join("/");
@@ -135,6 +141,12 @@ impl RunPlan {
 fn may_drop(scenario: &Scenario) -> bool {
     let has_faults = scenario.network.links.iter().any(|link| link.faults.iter().any(Faults::any));
     scenario.options().tolerate_loss || has_faults
+}
+
+/// The name of the first switch with several lanes.
+fn with_lanes(scenario: &Scenario) -> Option<&str> {
+    let has_lanes = |node: &&NodeSpec| matches!(node.kind, NodeKind::Switch { lanes: 2.., .. });
+    scenario.network.nodes.iter().find(has_lanes).map(|node| node.name.as_str())
 }
 
 /// The variants to run; a single `None` if the scenario has none.

@@ -37,6 +37,7 @@ use board::Heard;
 pub(crate) use board::{Level, Pace, Waiting};
 pub(crate) use pair_hash::Home;
 use post::Letter;
+pub use post::PLACES;
 pub(crate) use share::Queues;
 use share::Turn;
 use std::sync::Arc;

@@ -4,8 +4,8 @@ use crate::sync::{AtomicU64, Ordering};
 use units::{Bytes, Nanos};
 use wire::ethernet;
 
-/// Frames that may wait: more than a neighbour sends within a turn, and a bound for one that floods.
-pub(super) const PLACES: u64 = 16;
+/// Control frames of a port that may wait at one lane for the lead: more than a neighbour sends within a turn, and a bound for one that floods.
+pub const PLACES: u64 = 16;
 /// The longest frame that is carried: a whole one with a tag and without jumbo payload, as all of these are.
 const MOST: usize = ethernet::HEADER_LEN + 4 + 1_500;
 /// Words of a place: when the frame came in, how long it is, and its bytes.

@@ -1,7 +1,7 @@
 //! Pauses as a link sees them, to check that senders obey them.
 
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Nanos, PauseQuanta, Priority, PrioritySet};
+use units::{BitRate, Interval, Nanos, PauseQuanta, Priority, PrioritySet};
 use wire::ethernet::{self, EtherType};
 use wire::ip::Dscp;
 use wire::{pfc, vlan};
@@ -16,12 +16,15 @@ pub(crate) struct LinkPauses {
     latest: Nanos,
     rate: BitRate,
     until: [Nanos; Priority::COUNT],
+    /// When each priority was first told to pause and not to go on since.
+    since: [Nanos; Priority::COUNT],
 }
 
 impl LinkPauses {
     /// No pauses, for a sender at `rate`.
     pub fn new(rate: BitRate) -> Self {
-        Self { rate, until: [Nanos::ZERO; Priority::COUNT], latest: Nanos::ZERO }
+        let never = [Nanos::ZERO; Priority::COUNT];
+        Self { rate, until: never, since: never, latest: Nanos::ZERO }
     }
 
     /// Takes note of a PFC frame that arrived at `now`, at a sender that obeys it for the priorities
@@ -30,6 +33,9 @@ impl LinkPauses {
         let Some(times) = pause_times(headers) else { return };
         for priority in obeyed.iter() {
             if let Some(quanta) = times[priority.index()] {
+                if self.until[priority.index()] <= now {
+                    self.since[priority.index()] = now;
+                }
                 self.until[priority.index()] = now + quanta.interval_at(self.rate);
             }
         }
@@ -40,6 +46,13 @@ impl LinkPauses {
     #[inline]
     pub fn any_at(&self, at: Nanos) -> bool {
         at < self.latest
+    }
+
+    /// Whether no frame of `priority` may begin at `start`, if its sender may act on the beginning and the end of a pause with
+    /// a `slack`.
+    pub fn forbid(&self, priority: Priority, start: Nanos, slack: Interval) -> bool {
+        let index = priority.index();
+        start >= self.since[index] + slack && start + slack < self.until[index]
     }
 
     /// The instant from which `priority` may send again.

@@ -1,19 +1,25 @@
 //! Sums over all ports of a switch.
 
+use crate::frame::SimFrame;
 use crate::nodes::Switch;
 use crate::violation::Broken;
-use switch::{DropReason, Source, Volume};
+use switch::{DropReason, Shard, Source, Volume};
 use units::{Nanos, PortId, Priority};
 
 fn ports(switch: &Switch) -> impl Iterator<Item = PortId> + use<> {
     (0..switch.out.len() as u16).map(PortId)
 }
 
+/// Each port of each lane.
+fn lanes_and_ports(switch: &Switch) -> impl Iterator<Item = (&Shard<SimFrame>, PortId)> {
+    switch.driver.lanes().iter().flat_map(|lane| ports(switch).map(move |port| (lane, port)))
+}
+
 /// The frames that the counters of a switch name as consumed or dropped.
 pub(crate) fn named(switch: &Switch) -> Volume {
     let mut sum = Volume::ZERO;
-    for port in ports(switch) {
-        let counters = switch.shard.ingress_counters(port);
+    for (lane, port) in lanes_and_ports(switch) {
+        let counters = lane.ingress_counters(port);
         let consumed: Volume = counters.consumed.iter().copied().sum();
         // An answer reuses the buffer of the consumed frame.
         let answered: Volume = counters.answers.iter().copied().sum();
@@ -24,24 +30,24 @@ pub(crate) fn named(switch: &Switch) -> Volume {
             let unmade: Volume = unmade.map(|reason| dropped[reason.index()]).into_iter().sum();
             sum += dropped.iter().copied().sum::<Volume>() - unmade;
         }
-        sum += egress_drops(switch, port).map(|(_, _, volume)| volume).sum();
+        sum += egress_drops(lane, port).sum();
     }
     sum
 }
 
 /// The frames dropped at egress, by priority and reason.
-fn egress_drops(switch: &Switch, port: PortId) -> impl Iterator<Item = (Priority, DropReason, Volume)> {
+fn egress_drops(lane: &Shard<SimFrame>, port: PortId) -> impl Iterator<Item = Volume> {
     Priority::all().flat_map(move |priority| {
-        let dropped = switch.shard.queue(Nanos::ZERO, port, priority).dropped;
-        DropReason::ALL.into_iter().map(move |reason| (priority, reason, dropped[reason.index()]))
+        let dropped = lane.queue(Nanos::ZERO, port, priority).dropped;
+        DropReason::ALL.map(|reason| dropped[reason.index()])
     })
 }
 
 /// A drop of a lossless frame that nothing explains, if there was one.
 pub(crate) fn lossless_drop(switch: &Switch) -> Option<(PortId, Priority, DropReason)> {
     let lossless = |port: PortId| switch.program.port(port).lossless();
-    for port in ports(switch) {
-        let dropped = &switch.shard.ingress_counters(port).dropped;
+    for (lane, port) in lanes_and_ports(switch) {
+        let dropped = &lane.ingress_counters(port).dropped;
         for priority in lossless(port).iter() {
             let mut reasons = DropReason::ALL.into_iter();
             let drop = reasons.find(|it| {
@@ -71,7 +77,7 @@ fn is_explained(switch: &Switch, port: PortId, reason: DropReason) -> bool {
 /// Checks that each port is due at the instant that it last announced.
 pub(crate) fn check_deadlines(switch: &Switch) -> Result<(), Broken> {
     for (port, said) in ports(switch).zip(&switch.deadlines) {
-        let due = switch.shard.port_deadline(port);
+        let due = switch.driver.port_deadline(port);
         if due != *said {
             return Err(Broken::Deadline { node: switch.node, port, due, said: *said });
         }
@@ -81,13 +87,13 @@ pub(crate) fn check_deadlines(switch: &Switch) -> Result<(), Broken> {
 
 /// Checks that ledger, queues and groups agree, and hold the frames that came in and did not leave.
 pub(crate) fn check_ledger(switch: &Switch, now: Nanos) -> Result<(), Broken> {
-    let (shard, node) = (&switch.shard, switch.node);
+    let node = switch.node;
     let mut held = Volume::ZERO;
-    for port in ports(switch) {
-        held += check_queues(switch, now, port)?;
+    for (lane, port) in lanes_and_ports(switch) {
+        held += check_queues(switch, lane, now, port)?;
         for priority in Priority::all() {
-            let group = shard.group(now, port, priority).occupancy;
-            let ledger = shard.ledger().ingress_load(port, priority).cells.bytes();
+            let group = lane.group(now, port, priority).occupancy;
+            let ledger = lane.ledger().ingress_load(port, priority).cells.bytes();
             if group != ledger {
                 return Err(Broken::Group { node, port, priority, group, ledger });
             }
@@ -99,13 +105,13 @@ pub(crate) fn check_ledger(switch: &Switch, now: Nanos) -> Result<(), Broken> {
 
 /// Checks that the ledger has what waits in the queues of `port`: in each, or in all once there were copies of flooded
 /// frames, which may be charged to another priority than that of their queue. Returns the sum.
-fn check_queues(switch: &Switch, now: Nanos, port: PortId) -> Result<Volume, Broken> {
-    let has_copies = |port| switch.shard.ingress_counters(port).copies.iter().any(|copies| copies.frames > 0);
+fn check_queues(switch: &Switch, lane: &Shard<SimFrame>, now: Nanos, port: PortId) -> Result<Volume, Broken> {
+    let has_copies = |port| lane.ingress_counters(port).copies.iter().any(|copies| copies.frames > 0);
     let together = ports(switch).any(has_copies);
     let mut sums = [Volume::ZERO; 2];
     for priority in Priority::all() {
-        let waiting = switch.shard.queue(now, port, priority).waiting;
-        let charged = charged_to_queue(switch, port, priority);
+        let waiting = lane.queue(now, port, priority).waiting;
+        let charged = charged_to_queue(lane, port, priority);
         sums = [sums[0] + waiting, sums[1] + charged];
         let is_last = priority.index() + 1 == Priority::COUNT;
         let [queued, ledger] = if together { sums } else { [waiting, charged] };
@@ -117,9 +123,9 @@ fn check_queues(switch: &Switch, now: Nanos, port: PortId) -> Result<Volume, Bro
 }
 
 /// The frames that the ledger has in the queue of `priority` at `egress`.
-fn charged_to_queue(switch: &Switch, egress: PortId, priority: Priority) -> Volume {
-    let ledgers = [switch.shard.ledger()];
-    let sources = Source::of_queue(&switch.program, &ledgers, egress, priority);
+fn charged_to_queue(lane: &Shard<SimFrame>, egress: PortId, priority: Priority) -> Volume {
+    let ledgers = [lane.ledger()];
+    let sources = Source::of_queue(lane.program(), &ledgers, egress, priority);
     sources.map(|source| source.waiting).sum()
 }
 

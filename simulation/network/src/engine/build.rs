@@ -10,7 +10,7 @@ use crate::carrier::Carriers;
 use crate::check::Checker;
 use crate::fault::FaultyLink;
 use crate::flows::Flows;
-use crate::frame::FramePool;
+use crate::frame::{FramePool, SimFrame};
 use crate::ideal::Paths;
 use crate::link::Direction;
 use crate::network::{LinkEnd, NetworkSpec, NodeId, NodeKind};
@@ -26,8 +26,8 @@ use rand_pcg::Pcg32;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use switch::program::WatchdogAction;
-use switch::{Program, Shard};
-use units::{Interval, Nanos, PortId, PortSet};
+use switch::{Lanes, Program};
+use units::{Interval, Nanos, PortId, PortSet, WireBytes};
 
 impl Engine {
     /// The engine of a network, which has as many parts as pay, at most one for each thread.
@@ -176,10 +176,11 @@ impl Nodes {
             }
             match &spec.kind {
                 _ if !is_here => nodes.places.push(Place::Elsewhere),
-                NodeKind::Switch(program) => {
+                NodeKind::Switch { program, lanes } => {
                     nodes.places.push(Place::Switch(nodes.switches.len()));
+                    let driver = Lanes::new(program.clone(), *lanes).expect("the caller has checked it");
                     let carriers = carriers(network, node, program);
-                    let made = switch(node, program.clone(), is_tapped);
+                    let made = switch(node, driver, is_tapped);
                     nodes.switches.push(Switch { unreliable, carriers, ..made });
                 }
                 NodeKind::Host(settings) => {
@@ -209,7 +210,12 @@ impl Nodes {
             let out = match self.places[direction.from.node.0 as usize] {
                 Place::Switch(switch) => {
                     let it = &mut self.switches[switch];
-                    direction.window = it.program.port(direction.from.port).tx_window;
+                    let port = it.program.port(direction.from.port);
+                    direction.window = port.tx_window;
+                    if it.driver.lanes().len() > 1 {
+                        let longest = WireBytes::of_frame(port.max_frame);
+                        direction.joint = port.rate.serialization().time_of(longest);
+                    }
                     &mut it.out[direction.from.port.index()]
                 }
                 Place::Station(station) => &mut self.stations[station].out,
@@ -220,18 +226,19 @@ impl Nodes {
     }
 }
 
-fn switch(node: NodeId, program: Arc<Program>, is_tapped: bool) -> Switch {
+fn switch(node: NodeId, driver: Lanes<SimFrame>, is_tapped: bool) -> Switch {
+    let program = driver.program().clone();
     let ports = program.settings().ports.len();
-    let shard = Shard::single(program.clone());
+    let deadlines: Vec<_> = (0..ports as u16).map(|port| driver.port_deadline(PortId(port))).collect();
     Switch {
         node,
         out: vec![None; ports],
         inputs: 0..0,
         unreliable: PortSet::EMPTY,
-        deadlines: (0..ports as u16).map(|port| shard.port_deadline(PortId(port))).collect(),
-        next: shard.next_deadline(),
+        next: deadlines.iter().copied().min().unwrap_or(Nanos::NEVER),
+        deadlines,
         carriers: Carriers::default(),
-        shard,
+        driver,
         program,
         held: switch::Volume::ZERO,
         taken: switch::Volume::ZERO,
@@ -262,7 +269,7 @@ fn station(node: NodeId, settings: Arc<HostSettings>, is_tapped: bool, timers: u
 /// late, frames that it sent earlier take longer than the delay of the link, or its watchdog sends in spite of pauses.
 fn unreliable_ports(network: &NetworkSpec) -> Vec<PortSet> {
     let forwards = |end: LinkEnd| match &network.nodes[end.node.0 as usize].kind {
-        NodeKind::Switch(program) => {
+        NodeKind::Switch { program, .. } => {
             program.port(end.port).watchdog.is_some_and(|it| it.action == WatchdogAction::Forward)
         }
         NodeKind::Host(_) => false,

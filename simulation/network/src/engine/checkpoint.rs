@@ -172,7 +172,7 @@ impl Switch {
     fn save(&self, out: &mut Writer) {
         let Self {
             node: _,
-            shard,
+            driver,
             program: _,
             out: _,
             inputs: _,
@@ -184,12 +184,13 @@ impl Switch {
             taken,
             is_tapped: _,
         } = self;
-        out.put(&shard.state());
+        // Nobody asks for those of several lanes, which are not all of their state.
+        driver.lanes().iter().for_each(|lane| out.put(&lane.state()));
         out.put(&(deadlines, next, carriers, held, taken));
     }
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), NotResumed> {
-        self.shard.restore(&mut from.0)?;
+        self.driver.restore(&mut from.0)?;
         (self.deadlines, self.next, self.carriers, self.held, self.taken) = from.take()?;
         Ok(())
     }

@@ -107,7 +107,7 @@ impl Part {
         self.checker.checks.drops += 1;
         let it = &self.switches[switch];
         let named = switch_sums::named(it);
-        if it.taken != named {
+        if it.taken != named && !it.may_await_lead(named) {
             return Err(Broken::UnnamedDrop { node: it.node, taken: it.taken, named });
         }
         if self.options.tolerate_loss {

@@ -4,7 +4,8 @@ use super::Engine;
 use crate::network::LinkEnd;
 use crate::outcome::{Ending, PausedQueue};
 use crate::stall::{Stuck, cycle};
-use units::{Nanos, PortId};
+use switch::Shard;
+use units::{Nanos, PortId, PrioritySet};
 
 impl Engine {
     /// Looks for a deadlock or a livelock; returns how the run ends if there is one.
@@ -47,10 +48,12 @@ impl Engine {
         let mut stuck = Stuck::default();
         for it in self.parts.iter().flat_map(|part| &part.switches) {
             for port in (0..it.out.len() as u16).map(PortId) {
-                for priority in it.shard.pauses(self.now, port).received.iter() {
-                    let report = it.shard.queue(self.now, port, priority);
-                    if report.waiting.frames > 0 {
-                        let sent = report.counters.transmitted.frames;
+                let lanes = it.driver.lanes();
+                let paused = lanes.iter().map(|lane| lane.pauses(self.now, port).received);
+                for priority in paused.fold(PrioritySet::EMPTY, PrioritySet::union).iter() {
+                    let reports = || lanes.iter().map(|lane| lane.queue(self.now, port, priority));
+                    if reports().any(|report| report.waiting.frames > 0) {
+                        let sent = reports().map(|report| report.counters.transmitted.frames).sum();
                         stuck.insert(PausedQueue { node: it.node, port, priority }, sent);
                     }
                 }
@@ -70,12 +73,11 @@ impl Engine {
         let Some(it) = self.switch(node) else { return Vec::new() };
         (0..it.out.len() as u16)
             .map(PortId)
-            .filter(|egress| it.shard.ledger().occupancy(ingress, *egress, priority).volume.frames > 0)
-            .map(|port| PausedQueue {
-                node,
-                port,
-                priority: it.shard.program().queue_of(ingress, port, priority),
+            .filter(|egress| {
+                let inside = |lane: &Shard<_>| lane.ledger().occupancy(ingress, *egress, priority).volume;
+                it.driver.total(inside).frames > 0
             })
+            .map(|port| PausedQueue { node, port, priority: it.program.queue_of(ingress, port, priority) })
             .collect()
     }
 }

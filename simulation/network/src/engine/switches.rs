@@ -12,7 +12,7 @@ use crate::observer::{Observer, Tap};
 use crate::tournament::Actor;
 use crate::violation::Broken;
 use core::mem;
-use switch::{Frame, Links, Program, Shard, Transmitter, Volume};
+use switch::{Frame, Lanes, Links, Program, Transmitter, Volume};
 use units::{Bytes, Nanos, PortId, PortSet};
 
 /// Passes over the ports of a switch at one instant before other actors have a turn.
@@ -23,8 +23,8 @@ impl Switch {
     /// the rest of them.
     #[inline(always)]
     fn update_deadlines(&mut self, now: Nanos, due: &mut PortSet) {
-        for port in self.shard.take_changed().iter() {
-            let deadline = self.shard.port_deadline(port);
+        for port in self.driver.take_changed().iter() {
+            let deadline = self.driver.port_deadline(port);
             let before = mem::replace(&mut self.deadlines[port.index()], deadline);
             if deadline <= self.next {
                 self.next = deadline;
@@ -42,7 +42,7 @@ impl Switch {
     /// The next instant at which it acts if no frame arrives.
     #[inline]
     pub fn own_next(&self) -> Nanos {
-        self.next.min(self.carriers.next())
+        self.next.min(self.carriers.next()).min(self.driver.look_due())
     }
 
     /// The ports that are due at `now`, by their last known deadlines.
@@ -100,12 +100,12 @@ impl Part {
         loop {
             let Gathered { entered, pauses, next } = self.gather(number, switch, port, observer);
             self.calendar.agendas[switch].set(input, next);
-            let left = self.call(switch, entered, pauses, observer, |shard, burst, links| {
-                shard.ingress(now, port, burst, links);
+            let left = self.call(switch, entered, pauses, observer, |driver, burst, links| {
+                driver.ingress(now, port, burst, links);
             })?;
             let it = &self.switches[switch];
             self.checker.check_buffer(switch, it, left)?;
-            if it.next <= now || it.shard.has_changed() {
+            if it.next <= now || it.driver.has_changed() {
                 self.serve(switch, observer)?;
             }
             if next > now {
@@ -157,17 +157,20 @@ impl Part {
     pub(super) fn serve(&mut self, switch: usize, observer: &mut impl Observer) -> Result<(), Broken> {
         let now = self.now;
         while let Some((port, up)) = self.switches[switch].carriers.take(now) {
-            self.switches[switch].shard.set_carrier(now, port, up);
+            self.switches[switch].driver.set_carrier(now, port, up);
         }
         let it = &mut self.switches[switch];
+        if it.driver.look_due() <= now {
+            it.driver.look(now);
+        }
         let mut due = it.due(now);
         it.update_deadlines(now, &mut due);
         let (mut turn, mut passes) = (due.iter().next(), 0);
         while let Some(port) = turn
             && passes < PASSES
         {
-            self.call(switch, Volume::ZERO, Volume::ZERO, observer, |shard, _, links| {
-                shard.egress(now, port, &mut Outlet { port, links });
+            self.call(switch, Volume::ZERO, Volume::ZERO, observer, |driver, _, links| {
+                driver.egress(now, port, &mut Outlet { port, links });
             })?;
             // A departure may end a pause, and make another port due.
             self.switches[switch].update_deadlines(now, &mut due);
@@ -182,8 +185,8 @@ impl Part {
         Ok(())
     }
 
-    /// Calls a shard with the links of its switch, and accounts for all frames. `entered` counts the frames
-    /// that the shard receives, and `pauses` the PFC frames among them. Returns the total length of the
+    /// Calls a switch with its links, and accounts for all frames. `entered` counts the frames
+    /// that it receives, and `pauses` the PFC frames among them. Returns the total length of the
     /// frames that left.
     #[inline(always)]
     fn call<O: Observer>(
@@ -192,7 +195,7 @@ impl Part {
         entered: Volume,
         pauses: Volume,
         observer: &mut O,
-        call: impl FnOnce(&mut Shard<SimFrame>, &mut Vec<SimFrame>, &mut Outlets<'_, O>),
+        call: impl FnOnce(&mut Lanes<SimFrame>, &mut Vec<SimFrame>, &mut Outlets<'_, O>),
     ) -> Result<Bytes, Broken> {
         let it = &mut self.switches[switch];
         let mut outlets = Outlets {
@@ -207,7 +210,7 @@ impl Part {
             left: Volume::ZERO,
             odd: &mut self.odd,
         };
-        call(&mut it.shard, &mut self.burst, &mut outlets);
+        call(&mut it.driver, &mut self.burst, &mut outlets);
         let left = outlets.left;
         it.held = it.held + entered - left;
         self.transmissions += left.frames;
@@ -230,7 +233,9 @@ impl Part {
             mem::take(&mut self.odd);
         let (it, balance) = (&mut self.switches[switch], &mut self.checker.balance);
         // A watchdog may let a queue send in spite of a pause.
-        let is_stormed = |port, priority| it.shard.queue(self.now, port, priority).stormed;
+        let is_stormed = |port, priority| {
+            it.driver.lanes().iter().any(|lane| lane.queue(self.now, port, priority).stormed)
+        };
         let suspect = suspect.filter(|(port, priority, _)| !is_stormed(*port, *priority));
         if let Some(broken) = broken.or(suspect.map(|(_, _, broken)| broken)) {
             return Err(broken);
@@ -314,10 +319,12 @@ impl<O: Observer> Outlets<'_, O> {
     fn check_pause(&mut self, port: PortId, direction: usize, start: Nanos, frame: &SimFrame) {
         let (dscp, pcp) = code_points(frame.headers());
         let priority = self.program.port(frame.ingress()).classification.priority(dscp, pcp);
-        let (node, until) = (self.node, self.directions[direction].pauses.until(priority));
+        let (node, direction) = (self.node, &self.directions[direction]);
+        let until = direction.pauses.until(priority);
+        let is_forbidden = direction.pauses.forbid(priority, start, direction.hears_within());
         let odd = self.odd();
         odd.while_paused += 1;
-        if start < until {
+        if is_forbidden {
             let broken = Broken::Pause { node, port, priority, start, until };
             odd.suspect.get_or_insert((port, priority, broken));
         }

@@ -13,9 +13,8 @@ use crate::violation::Pool;
 use core::num::NonZeroUsize;
 use endpoint::FlowId;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use switch::program::{BufferSettings, GroupSettings, RateLimit, Settings, Threshold};
-use switch::{Frame, Ledger, Shard, ShardId, Volume};
+use switch::{Frame, Shard, ShardId, Volume};
 use units::{BitRate, Bytes, Interval, Nanos, PortSet, PrioritySet};
 
 impl Engine {
@@ -277,9 +276,8 @@ fn what_was_not_sent_and_is_on_no_link_is_missed_in_the_sums() {
 fn with_a_strange_ledger(ingress: u16) -> Engine {
     let mut engine = engine(line());
     let it = &mut engine.parts[0].switches[0];
-    let (ledger, owned) = (Arc::new(Ledger::new(2, 1)), PortSet::first(2));
-    let mut other = Shard::new(ShardId(0), it.program.clone(), ledger.clone(), owned);
-    it.shard = Shard::new(ShardId(0), it.program.clone(), ledger, owned);
+    let ledger = it.driver.lanes()[0].shared_ledger();
+    let mut other = Shard::new(ShardId(0), it.program.clone(), ledger, PortSet::first(2));
     let mut frame = FramePool::default().frame(&headers(3), Bytes(1_082), None);
     frame.came_in_through(PortId(ingress));
     other.ingress(Nanos::ZERO, PortId(ingress), &mut vec![frame], &mut ());

@@ -49,7 +49,7 @@ pub fn patched(pairs: &[(u16, u16)]) -> Settings {
 
 pub fn switch(settings: Settings) -> NodeSpec {
     let program = Program::new(settings).expect("settings of a test hold");
-    NodeSpec { name: "switch".to_owned(), kind: NodeKind::Switch(Arc::new(program)) }
+    NodeSpec { name: "switch".to_owned(), kind: NodeKind::Switch { program: Arc::new(program), lanes: 1 } }
 }
 
 /// Host `number`, all of whose frames go to host `to`.

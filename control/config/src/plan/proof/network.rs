@@ -177,11 +177,12 @@ pub(super) fn network(
     let senders = hosts.payloads.len() as u8;
     let [near, far] = programs;
     let mut network = NetworkSpec::default();
+    let switch = |program| NodeKind::Switch { program, lanes: 1 };
     let mut add = |name: String, kind| network.nodes.push(NodeSpec { name, kind });
-    add("east".into(), NodeKind::Switch(router(request, (0, senders), hosts.rate, frame)?));
-    add("gw-east".into(), NodeKind::Switch(near));
-    add("gw-west".into(), NodeKind::Switch(far));
-    add("west".into(), NodeKind::Switch(router(request, (1, 2), hosts.drain, frame)?));
+    add("east".into(), switch(router(request, (0, senders), hosts.rate, frame)?));
+    add("gw-east".into(), switch(near));
+    add("gw-west".into(), switch(far));
+    add("west".into(), switch(router(request, (1, 2), hosts.drain, frame)?));
     for sender in 0..senders {
         add(format!("sender{sender}"), hosts.settings(request, 0, sender));
     }

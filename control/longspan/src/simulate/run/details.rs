@@ -54,7 +54,7 @@ impl SwitchReport {
             port
         };
         Some(Self {
-            pools: PoolsReport::new(&settings.buffer, [&switch.pools]),
+            pools: PoolsReport::new(&settings.buffer, &switch.pools),
             ports: settings.ports.iter().zip(&switch.ports).map(port).collect(),
         })
     }

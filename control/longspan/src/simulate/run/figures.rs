@@ -5,7 +5,7 @@ use crate::simulate::figure::{Figure, Metrics};
 use config::may_hold;
 use simulation::{Ending, NetworkSpec, NodeKind, Outcome, SwitchOutcome};
 use switch::figure::{LISTS, Reading, Seen};
-use switch::{GroupReport, PortInspection};
+use switch::{GroupReport, PoolLevel, PoolReport, PortInspection};
 use units::Priority;
 
 /// The listed figures whose sum is the number of CNPs from switches.
@@ -82,12 +82,12 @@ fn hosts(outcome: &Outcome, network: &NetworkSpec, direct: u64, say: &mut impl F
 
 /// The maximum use of each pool, without the reserved parts of queues.
 fn pools(switch: &SwitchOutcome, name: &str, say: &mut impl FnMut(String, u64)) {
-    let pools = &switch.pools;
-    for (pool, level) in
-        [("shared", &pools.shared), ("headroom", &pools.headroom), ("egress_lossy", &pools.egress_lossy)]
-    {
-        say(format!("pool.{name}.{pool}.max_bytes"), level.watermark.persistent().0);
-    }
+    let most = |of: fn(&PoolReport) -> &PoolLevel| {
+        switch.pools.iter().map(|pools| of(pools).watermark.persistent().0).sum()
+    };
+    say(format!("pool.{name}.shared.max_bytes"), most(|pools| &pools.shared));
+    say(format!("pool.{name}.headroom.max_bytes"), most(|pools| &pools.headroom));
+    say(format!("pool.{name}.egress_lossy.max_bytes"), most(|pools| &pools.egress_lossy));
 }
 
 /// The maximum length of any of its egress queues.

@@ -60,7 +60,7 @@ pub fn of_interest(scenario: &Scenario) -> Vec<PortPlace> {
 /// The program of a node; `None` for hosts.
 pub fn program(network: &NetworkSpec, node: NodeId) -> Option<&Program> {
     match &network.nodes[node.0 as usize].kind {
-        NodeKind::Switch(program) => Some(program.as_ref()),
+        NodeKind::Switch { program, .. } => Some(program.as_ref()),
         NodeKind::Host(_) => None,
     }
 }

@@ -132,9 +132,9 @@ impl SeriesLog {
         }
         self.row.clear();
         for switch in &self.switches {
-            let Some(shard) = view.shard(switch.node) else { continue };
+            let Some(driver) = view.switch(switch.node) else { continue };
             series::look(
-                (shard.program(), core::slice::from_ref(shard)),
+                (driver.program(), driver.lanes()),
                 now,
                 &switch.columns,
                 &mut self.inspection,
@@ -142,11 +142,12 @@ impl SeriesLog {
             );
             self.row.append(&mut self.of_switch);
             self.row.extend(switch.ports.iter().map(|port| Some(view.carried(port.link, port.end).0)));
-            let ledger = shard.ledger();
-            let ports = (0..ledger.ports() as u16).map(PortId);
-            let queues = ports
-                .flat_map(|port| Priority::all().map(move |priority| ledger.egress_queue(port, priority)));
-            self.row.push(Some(queues.map(|queue| queue.bytes.0).sum()));
+            let inside = driver.total(|lane| {
+                let ports = (0..lane.ledger().ports() as u16).map(PortId);
+                let queue = |port| Priority::all().map(move |it| lane.ledger().egress_queue(port, it));
+                ports.flat_map(queue).sum()
+            });
+            self.row.push(Some(inside.bytes.0));
         }
         self.rows.push(&self.row);
         self.flows.sample(now, self.rows.interval_ns(), view);
