@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 mod bifrost;
+mod bridge;
 
 use config::{HeadroomSum, HeadroomTerms};
 use conformance::settings::{lossless, routed, switch};

@@ -1,10 +1,13 @@
 //! A learning bridge (IEEE 802.1Q clause 8): addresses are learned per VLAN from the source of each frame, aged,
 //! and bounded in number; frames to unknown addresses are flooded.
 
+mod lanes;
+
 use super::verdict::Verdict;
 use crate::allowance::Allowance;
 use crate::descriptor::Descriptor;
 use crate::hash::{HashKey, KeyedHash};
+use crate::lanes::Stations;
 use crate::program::BridgeSettings;
 use crate::reason::DropReason;
 use crate::table::{Index, WAYS};
@@ -49,7 +52,7 @@ pub struct BridgeCounters {
     pub refused: u64,
 }
 
-/// The addresses that the bridge has learned, per VLAN. Each lane learns on its own.
+/// The addresses that the bridge has learned, per VLAN. Each lane has its own, and they tell each other.
 ///
 /// Whatever addresses stations claim, a frame costs at most [`WAYS`] places of the index for each of its addresses,
 /// and a new address as many stations again; see [`Index`]. An [`Allowance`] limits the changes that stations
@@ -69,6 +72,15 @@ pub(crate) struct Bridge {
     own: Vec<MacAddress>,
     /// The remaining changes of each port, and its counters.
     changes: Vec<(Allowance, BridgeCounters)>,
+    /// The other lanes, if it is that of one of several. No checkpoint has lanes.
+    #[serde(skip)]
+    others: Option<Box<Stations>>,
+    /// The time from which on what is seen was told to them.
+    #[serde(skip)]
+    round: Nanos,
+    /// The questions that it may still ask them.
+    #[serde(skip)]
+    questions: Allowance,
 }
 
 impl Bridge {
@@ -85,6 +97,9 @@ impl Bridge {
             keyed: KeyedHash::new(key),
             changes: vec![Default::default(); own.len()],
             own,
+            others: None,
+            round: Nanos::ZERO,
+            questions: Allowance::default(),
         }
     }
 
@@ -98,15 +113,18 @@ impl Bridge {
         if self.capacity != new.capacity {
             core::mem::swap(self, new);
             core::mem::swap(&mut self.changes, &mut new.changes);
+            core::mem::swap(&mut self.others, &mut new.others);
+            core::mem::swap(&mut self.round, &mut new.round);
+            core::mem::swap(&mut self.questions, &mut new.questions);
         } else {
             self.ageing = new.ageing;
             core::mem::swap(&mut self.own, &mut new.own);
         }
     }
 
-    /// Learns the source of the frame and finds its destination.
+    /// Learns the source of the frame and finds its destination; where `SHARED`, with what it tells other lanes, and asks them.
     #[inline]
-    pub fn verdict(
+    pub fn verdict<const SHARED: bool>(
         &mut self,
         now: Nanos,
         ingress: PortId,
@@ -121,17 +139,22 @@ impl Bridge {
         if destination.is_link_local_control() {
             return Verdict::Drop(DropReason::LinkLocal);
         }
-        self.learn(now, ingress, Name::new(descriptor.vlan, source));
+        self.learn::<SHARED>(now, ingress, Name::new(descriptor.vlan, source));
         if destination.is_multicast() {
             return Verdict::Flood;
         }
         // A look-up does not count as being seen: it alone keeps no station in the table.
-        let known = self.find(Name::new(descriptor.vlan, destination)).map(|slot| self.stations[slot]);
-        match known {
-            Some(station) if now.since(station.seen) > self.ageing => Verdict::Flood,
+        let name = Name::new(descriptor.vlan, destination);
+        let known = self.find(name).map(|slot| self.stations[slot]);
+        match known.filter(|station| now.since(station.seen) <= self.ageing) {
             Some(station) if station.port == ingress => Verdict::Drop(DropReason::SamePort),
             Some(station) => Verdict::Forward(station.port),
-            None => Verdict::Flood,
+            None => {
+                if SHARED {
+                    self.ask(now, name);
+                }
+                Verdict::Flood
+            }
         }
     }
 
@@ -153,14 +176,21 @@ impl Bridge {
     }
 
     #[inline]
-    fn learn(&mut self, now: Nanos, port: PortId, name: Name) {
+    fn learn<const SHARED: bool>(&mut self, now: Nanos, port: PortId, name: Name) {
         let hash = self.hash(name);
         let Some(slot) = self.find_hashed(hash, name) else {
-            return self.enter(hash, Station { name, seen: now, port });
+            self.enter(hash, Station { name, seen: now, port });
+            if SHARED {
+                self.tell(name);
+            }
+            return;
         };
         let known = self.stations[slot];
         if known.port == port || self.may_change(now, port, &known, |counters| &mut counters.moved) {
             self.stations[slot] = Station { name, seen: now, port };
+            if SHARED && (known.seen < self.round || known.port != port) {
+                self.tell(name);
+            }
         }
     }
 
@@ -244,7 +274,7 @@ mod tests {
     fn probes(key: HashKey, stations: impl Iterator<Item = MacAddress>) -> (f64, usize) {
         let mut bridge = bridge(BridgeSettings::default().capacity, key);
         let names: Vec<_> = stations.take(6_000).map(|mac| Name::new(0, mac)).collect();
-        names.iter().for_each(|name| bridge.learn(Nanos(1), PortId(0), *name));
+        names.iter().for_each(|name| bridge.learn::<false>(Nanos(1), PortId(0), *name));
         let probes = || names.iter().map(|name| bridge.index.count_probes(bridge.hash(*name)));
         (probes().sum::<usize>() as f64 / 6_000.0, probes().max().unwrap_or(0))
     }
@@ -268,26 +298,26 @@ mod tests {
         let mut bridge = bridge(64, HashKey::from(1));
         let name = Name::new(0, station(1));
         for frame in 0..20_000 {
-            bridge.learn(Nanos(1), PortId(frame % 2), name);
+            bridge.learn::<false>(Nanos(1), PortId(frame % 2), name);
         }
         let [one, other] = [0, 1].map(|port| bridge.counters(PortId(port)));
         assert_eq!((one.moved, other.moved), (Allowance::BURST, Allowance::BURST));
         assert!(one.refused + other.refused > 8_000, "{one:?} {other:?}");
         // A port that has taken no part still may.
-        bridge.learn(Nanos(1), PortId(2), name);
+        bridge.learn::<false>(Nanos(1), PortId(2), name);
         assert_eq!(bridge.find(name).map(|slot| bridge.stations[slot].port), Some(PortId(2)));
         // And so may the others when some time has gone by.
         let later = Nanos(1) + Interval::from_millis(10);
-        bridge.learn(later, PortId(0), name);
+        bridge.learn::<false>(later, PortId(0), name);
         assert_eq!(bridge.counters(PortId(0)).moved, Allowance::BURST + 1);
     }
 
     #[test]
     fn a_flood_of_addresses_displaces_so_many_others_and_no_more() {
         let mut bridge = bridge(64, HashKey::from(1));
-        (0..64).for_each(|number| bridge.learn(Nanos(1), PortId(0), Name::new(0, station(number))));
+        (0..64).for_each(|number| bridge.learn::<false>(Nanos(1), PortId(0), Name::new(0, station(number))));
         for number in 64..10_064 {
-            bridge.learn(Nanos(2), PortId(1), Name::new(0, station(number)));
+            bridge.learn::<false>(Nanos(2), PortId(1), Name::new(0, station(number)));
         }
         let counters = bridge.counters(PortId(1));
         assert_eq!(counters.displaced + counters.refused, 10_000);
@@ -295,7 +325,7 @@ mod tests {
         assert_eq!(bridge.counters(PortId(0)), BridgeCounters::default());
         // An entry that has aged is no one's any more.
         let aged = Nanos(2) + BridgeSettings::default().ageing + Interval(1);
-        (0..64).for_each(|number| bridge.learn(aged, PortId(1), Name::new(0, station(number))));
+        (0..64).for_each(|number| bridge.learn::<false>(aged, PortId(1), Name::new(0, station(number))));
         assert_eq!(bridge.counters(PortId(1)).displaced, Allowance::BURST);
     }
 
@@ -305,8 +335,8 @@ mod tests {
         let ageing = BridgeSettings::default().ageing;
         let moved = [ageing, ageing + Interval(1)].map(|after| {
             let name = Name::new(0, station(after.0));
-            bridge.learn(Nanos(1), PortId(0), name);
-            bridge.learn(Nanos(1) + after, PortId(1), name);
+            bridge.learn::<false>(Nanos(1), PortId(0), name);
+            bridge.learn::<false>(Nanos(1) + after, PortId(1), name);
             assert_eq!(bridge.find(name).map(|slot| bridge.stations[slot].port), Some(PortId(1)));
             bridge.counters(PortId(1)).moved
         });
@@ -318,7 +348,7 @@ mod tests {
         let stations = 4 * WAYS as u64;
         let mut bridge = bridge(stations as u32, HashKey::from(1));
         let mut learn = |now, number| {
-            bridge.learn(Nanos(now), PortId(0), Name::new(0, station(number)));
+            bridge.learn::<false>(Nanos(now), PortId(0), Name::new(0, station(number)));
             bridge.find(Name::new(0, station(stations - 1))).is_some()
         };
         assert!((0..stations).map(|number| learn(1, number)).last().unwrap());
@@ -332,7 +362,7 @@ mod tests {
         let mut bridge = bridge(64, HashKey::from(1));
         for vlan in [0, 7] {
             let name = Name::new(vlan, MacAddress([2, 0, 0, 0, 0, 1]));
-            bridge.learn(Nanos(1), PortId(0), name);
+            bridge.learn::<false>(Nanos(1), PortId(0), name);
             assert_eq!(bridge.find(name), None);
         }
     }
@@ -350,19 +380,19 @@ mod tests {
 
     fn verdict(bridge: &mut Bridge, now: Nanos, ingress: PortId, headers: &[u8]) -> Verdict {
         let descriptor = Descriptor::parse(headers, units::Bytes(64)).unwrap();
-        bridge.verdict(now, ingress, &descriptor, headers)
+        bridge.verdict::<false>(now, ingress, &descriptor, headers)
     }
 
     #[test]
     fn a_station_is_known_until_its_age_is_above_the_ageing_time() {
         let mut bridge = bridge(64, HashKey::from(1));
         let ageing = BridgeSettings::default().ageing;
-        bridge.learn(Nanos(1), PortId(1), Name::new(0, station(1)));
+        bridge.learn::<false>(Nanos(1), PortId(1), Name::new(0, station(1)));
         let to_it = headers(station(2), station(1), 0);
         let mut after = |age| verdict(&mut bridge, Nanos(1) + age, PortId(0), &to_it);
         assert_eq!(after(ageing), Verdict::Forward(PortId(1)));
         assert_eq!(after(ageing + Interval(1)), Verdict::Flood);
-        bridge.learn(Nanos(1) + ageing, PortId(1), Name::new(0, station(1)));
+        bridge.learn::<false>(Nanos(1) + ageing, PortId(1), Name::new(0, station(1)));
         let again = verdict(&mut bridge, Nanos(2) + ageing, PortId(0), &to_it);
         assert_eq!(again, Verdict::Forward(PortId(1)), "it was seen again");
     }
@@ -370,7 +400,7 @@ mod tests {
     #[test]
     fn frames_of_groups_and_for_the_own_port_go_nowhere() {
         let mut bridge = bridge(64, HashKey::from(1));
-        bridge.learn(Nanos(1), PortId(0), Name::new(0, station(1)));
+        bridge.learn::<false>(Nanos(1), PortId(0), Name::new(0, station(1)));
         let mut from =
             |source, destination| verdict(&mut bridge, Nanos(1), PortId(0), &headers(source, destination, 0));
         let group = MacAddress([3, 0, 0, 0, 0, 0]);
@@ -388,13 +418,13 @@ mod tests {
         let with = |capacity, ageing| {
             let mut old = bridge(64, HashKey::from(1));
             let name = Name::new(0, station(1));
-            (0..2).for_each(|port| old.learn(Nanos(1), PortId(port), name));
+            (0..2).for_each(|port| old.learn::<false>(Nanos(1), PortId(port), name));
             let own = vec![MacAddress([2, 9, 9, 9, 9, 9]); 3];
             let settings = BridgeSettings { capacity, ageing: Interval(ageing) };
             old.succeed(&mut Bridge::new(&settings, own, HashKey::from(1)));
             assert_eq!(old.counters(PortId(1)).moved, 1);
             let known = verdict(&mut old, Nanos(12), PortId(0), &headers(station(2), station(1), 0));
-            old.learn(Nanos(1), PortId(0), Name::new(0, MacAddress([2, 9, 9, 9, 9, 9])));
+            old.learn::<false>(Nanos(1), PortId(0), Name::new(0, MacAddress([2, 9, 9, 9, 9, 9])));
             assert_eq!(
                 old.find(Name::new(0, MacAddress([2, 9, 9, 9, 9, 9]))),
                 None,
@@ -418,7 +448,7 @@ mod tests {
             // Stations and their ports, in the order in which they were seen.
             let mut model: Vec<(u64, PortId)> = Vec::new();
             for (now, (number, port)) in (1..).zip(frames) {
-                bridge.learn(Nanos(now), PortId(port), Name::new(0, station(number)));
+                bridge.learn::<false>(Nanos(now), PortId(port), Name::new(0, station(number)));
                 model.retain(|(known, _)| *known != number);
                 if model.len() == capacity as usize {
                     model.remove(0);
@@ -442,7 +472,7 @@ mod tests {
             for (now, number) in (1..).zip(frames) {
                 let name = Name::new(7, station(number));
                 // As often as addresses may take the place of others.
-                bridge.learn(Nanos(now * 1_000_000), PortId(1), name);
+                bridge.learn::<false>(Nanos(now * 1_000_000), PortId(1), name);
                 prop_assert!(bridge.find(name).is_some());
                 prop_assert!(bridge.stations.len() <= 100);
             }

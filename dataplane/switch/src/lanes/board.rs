@@ -4,6 +4,7 @@
 use super::horizon::Horizon;
 use super::pair_hash::PairHash;
 use super::post::Post;
+use super::sightings::{Sightings, Stations};
 use crate::flow_control::PauseCause;
 use crate::ledger::{Ledger, PoolUse};
 use crate::sync::{AtomicU64, Ordering};
@@ -57,6 +58,8 @@ pub struct Board {
     hash: Option<PairHash>,
     /// By lane and port: control frames for the lead.
     posts: Box<[Post]>,
+    /// By lane: the stations of which it tells the others.
+    sightings: Arc<[Sightings]>,
     /// By lane. The lead reads the totals of the others where it needs them exactly, at deadlines.
     ledgers: Box<[Arc<Ledger>]>,
 }
@@ -165,6 +168,7 @@ impl Board {
             hash: Some(PairHash::default()),
             horizons: (0..ports).map(|_| Claims::default()).collect(),
             posts: (0..lanes * ports).map(|_| Post::new()).collect(),
+            sightings: (0..lanes).map(|_| Sightings::new(lanes)).collect(),
             ledgers: (0..lanes).map(|_| Arc::new(Ledger::new(ports, 1))).collect(),
         }
     }
@@ -196,6 +200,11 @@ impl Board {
 
     pub(super) fn post(&self, lane: usize, port: PortId) -> &Post {
         &self.posts[self.place(lane, port)]
+    }
+
+    /// The end of `lane` of what lanes tell of stations.
+    pub(crate) fn stations(&self, lane: usize) -> Stations {
+        Stations::new(self.sightings.clone(), lane)
     }
 
     #[inline]

@@ -10,6 +10,7 @@ use super::*;
 use crate::ledger::Load;
 use horizon::Horizon;
 use loom::thread;
+use sightings::Sightings;
 
 const PORT: PortId = PortId(0);
 const P3: Priority = Priority::from_low_bits(3);
@@ -175,5 +176,61 @@ fn the_newest_pause_stands_whoever_hears_which_first() {
         second.join().unwrap();
         look(6_400);
         assert_eq!(stands, Some(Interval::ZERO), "the older one does not stop the port again");
+    });
+}
+
+/// Three stations that one lane tells by `put`, which returns whether there was room, and that another hears meanwhile.
+fn a_lane_hears_stations(put: impl Fn(&Sightings, u64, Sighting) -> bool + Copy + Sync + Send + 'static) {
+    check(move || {
+        let ring = Arc::new(Sightings::new(2));
+        let of =
+            |number: u64| Sighting { name: number, port: Some(PortId(number as u16)), seen: Nanos(number) };
+        let writers = ring.clone();
+        let other = thread::spawn(move || {
+            let mut told = 0;
+            for number in 1..=3 {
+                told += u64::from(put(&writers, told, of(number)));
+            }
+            told
+        });
+        let (mut taken, mut last) = (0, 0);
+        let mut take = || {
+            while let Some(sighting) = ring.take(1) {
+                assert!(sighting == of(sighting.name) && sighting.name > last, "it is not whole");
+                (taken, last) = (taken + 1, sighting.name);
+            }
+            taken
+        };
+        take();
+        let told = other.join().unwrap();
+        assert_eq!(take(), told);
+    });
+}
+
+#[test]
+fn stations_are_heard_whole_and_in_order_and_none_that_was_told_is_lost() {
+    a_lane_hears_stations(|ring, _, sighting| ring.put(0, sighting));
+}
+
+#[test]
+#[should_panic(expected = "it is not whole")]
+fn a_station_that_is_published_before_it_is_written_is_not_heard_whole() {
+    a_lane_hears_stations(|ring, number, sighting| {
+        let has_room = ring.has_room(number);
+        if has_room {
+            ring.publish(0, number);
+            ring.write(number, sighting);
+        }
+        has_room
+    });
+}
+
+#[test]
+#[should_panic(expected = "it is not whole")]
+fn a_lane_that_does_not_wait_for_room_writes_over_what_is_being_heard() {
+    a_lane_hears_stations(|ring, number, sighting| {
+        ring.write(number, sighting);
+        ring.publish(0, number);
+        true
     });
 }

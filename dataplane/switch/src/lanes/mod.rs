@@ -10,6 +10,7 @@
 //! | sent pauses | by lane 0 alone, the *lead*: two transmit queues have no order on the wire, and an XON that overtakes an XOFF loses frames |
 //! | received pauses | the lane that reads one tells the others; the newest counts |
 //! | time of a link | claimed once for each call of `egress` |
+//! | stations of a bridge | a lane tells the others of one that it learns, that moves, and again in each quarter of the ageing time; it asks for one that it does not know |
 //! | queues | a lane whose frames others outrank, or which had more than its share, claims a quarter of the window |
 //!
 //! A lane *shows* what it has once a turn, behind its last egress, and then passes a fence. It *looks* before each burst and
@@ -21,6 +22,7 @@ mod pair_hash;
 mod post;
 mod program;
 mod share;
+mod sightings;
 
 pub use board::Board;
 pub(crate) use horizon::Claim;
@@ -40,6 +42,7 @@ use post::Letter;
 pub use post::PLACES;
 pub(crate) use share::Queues;
 use share::Turn;
+pub(crate) use sightings::{Sighting, Stations};
 use std::sync::Arc;
 use units::{BitRate, Bytes, Cells, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 

@@ -65,12 +65,14 @@ impl<F: Frame> Shard<F> {
         assert!(number < board.lanes() && program.settings().ports.len() == board.ports());
         let (ledger, all) = (board.ledger(number).clone(), PortSet::first(board.ports()));
         let mut shard = Self::new(ShardId(0), program, ledger, all);
+        shard.bridge.share(board.stations(number));
         shard.fabric.join(number, board, &shard.program);
         shard
     }
 
     /// Looks at what the other lanes show, at the start of a turn. A shard that is no lane has nothing to look at.
     pub fn look(&mut self, now: Nanos) {
+        self.bridge.hear(now);
         self.fabric.look(now, &self.program);
     }
 
@@ -137,10 +139,16 @@ impl<F: Frame> Shard<F> {
                 let verdict = patch.verdict(port);
                 fabric.ingress(now, port, burst, program, links, |_, priority, _| (verdict, queue(priority)));
             }
+            Forwarding::Bridge if self.bridge.is_shared() => {
+                let bridge = &mut self.bridge;
+                fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
+                    (bridge.verdict::<true>(now, port, descriptor, frame.headers()), queue(priority))
+                });
+            }
             Forwarding::Bridge => {
                 let bridge = &mut self.bridge;
                 fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
-                    (bridge.verdict(now, port, descriptor, frame.headers()), queue(priority))
+                    (bridge.verdict::<false>(now, port, descriptor, frame.headers()), queue(priority))
                 });
             }
             Forwarding::Route(table) => {
