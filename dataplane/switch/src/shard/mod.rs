@@ -170,19 +170,20 @@ impl<F: Frame> Shard<F> {
     ) {
         let Self { program, bridge, fabric } = self;
         let Some(bundles) = program.bundles() else { return };
-        let head = bundles.head(port);
+        let (head, shared) = (bundles.head(port), bridge.is_shared());
         fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
             let verdict = match program.forwarding() {
                 Forwarding::Patch(patch) => patch.verdict(head),
-                _ => bridge.verdict(now, head, descriptor, frame.headers()),
+                _ if shared => bridge.verdict::<true>(now, head, descriptor, frame.headers()),
+                _ => bridge.verdict::<false>(now, head, descriptor, frame.headers()),
             };
             (bundles.spread(verdict, descriptor, frame.headers()), QueueId::from(priority))
         });
     }
 
-    /// Sets whether the link of `port` carries frames. If not, and the port is a [member of a bundle](crate::program::Membership), its
-    /// frames move to the other members, and it sends no control frame either. Of another port, the caller keeps the frames:
-    /// it does not call [`Shard::egress`].
+    /// Sets whether the link of `port` carries frames. If not, and the port is a member of a
+    /// [bundle](crate::program::Membership), its frames move to the other members, and it sends no control frame either. Of
+    /// another port, the caller keeps the frames: it does not call [`Shard::egress`].
     pub fn set_carrier(&mut self, now: Nanos, port: PortId, up: bool) {
         self.fabric.set_carrier(now, port, up, &self.program);
     }
