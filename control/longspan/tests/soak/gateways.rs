@@ -20,8 +20,8 @@ const FLOODED: &str = "200k";
 /// Starts a program before everything else that shares the cores, in any session, because other load says nothing about
 /// the gateways. They sleep when they have nothing to do, and leave the cores to the hosts.
 const LAUNCHER: [&str; 3] = ["chrt", "--rr", "1"];
-/// The same where there are lanes: the lead never sleeps, and the hosts need its core as well.
-pub const LAUNCHER_OF_LANES: [&str; 3] = ["nice", "-n", "-5"];
+/// The same where there are lanes: the lead never sleeps, so it has what others leave of its core.
+pub const LAUNCHER_OF_LANES: [&str; 3] = ["nice", "-n", "19"];
 
 /// How long a busy machine may suspend a worker. The bounds of the schemes cover it at the long link, and the rings of the
 /// devices have slots for it. The headroom is automatic, and covers none of it: what arrives in the meantime goes to the
