@@ -118,7 +118,8 @@ impl<F: Frame> Lanes<F> {
         self.ingress_by(now, port, burst, links, |frame| home(hash, frame, lanes));
     }
 
-    /// Gives each frame to the lane that `lane_of` says, in order.
+    /// Gives each frame to the lane that `lane_of` says, in order. Apart, so that one lane costs its caller no more than a shard.
+    #[inline(never)]
     fn ingress_by(
         &mut self,
         now: Nanos,
@@ -159,12 +160,17 @@ impl<F: Frame> Lanes<F> {
         if let [only] = &mut self.lanes[..] {
             return only.egress(now, port, out);
         }
+        self.egress_of_each(now, port, out);
+    }
+
+    #[inline(never)]
+    fn egress_of_each(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
         self.shuffle();
         for place in 0..self.order.len() {
             let lane = self.order[place];
             if self.lanes[lane].port_deadline(port) <= now {
                 self.stir(now);
-                self.lanes[lane].egress(now, port, out);
+                self.lanes[lane].egress_of_lane(now, port, out);
                 self.end_turn(lane);
             }
         }
@@ -173,6 +179,9 @@ impl<F: Frame> Lanes<F> {
     /// The time at which [`Lanes::egress`] of `port` is due, like [`Shard::port_deadline`].
     #[inline]
     pub fn port_deadline(&self, port: PortId) -> Nanos {
+        if let [only] = &self.lanes[..] {
+            return only.port_deadline(port);
+        }
         self.lanes.iter().map(|lane| lane.port_deadline(port)).min().unwrap_or(Nanos::NEVER)
     }
 
@@ -184,12 +193,18 @@ impl<F: Frame> Lanes<F> {
     /// Whether some port may be due at another time than before, or lanes are to look ([`Shard::has_changed`]).
     #[inline]
     pub fn has_changed(&self) -> bool {
-        self.due != Nanos::NEVER || self.lanes.iter().any(Shard::has_changed)
+        match &self.lanes[..] {
+            [only] => only.has_changed(),
+            lanes => self.due != Nanos::NEVER || lanes.iter().any(Shard::has_changed),
+        }
     }
 
     /// Takes the ports of which that holds, like [`Shard::take_changed`].
     #[inline]
     pub fn take_changed(&mut self) -> PortSet {
+        if let [only] = &mut self.lanes[..] {
+            return only.take_changed();
+        }
         self.lanes.iter_mut().fold(PortSet::EMPTY, |ports, lane| ports.union(lane.take_changed()))
     }
 
@@ -200,6 +215,7 @@ impl<F: Frame> Lanes<F> {
     }
 
     /// Lets each lane look at what the others show. This may make ports due.
+    #[inline(never)]
     pub fn look(&mut self, now: Nanos) {
         self.shuffle();
         for place in 0..self.order.len() {

@@ -202,7 +202,7 @@ impl<F: Frame> Fabric<F> {
 
     /// As [`Fabric::egress`], for a lane: it claims the time of the link for all that it sends in the call.
     #[inline(never)]
-    pub(super) fn egress_of_lane(
+    pub fn egress_of_lane(
         &mut self,
         now: Nanos,
         port: PortId,
