@@ -23,7 +23,7 @@ struct Explained {
     because: &'static str,
 }
 
-const EXPLAINED: [Explained; 5] = [
+const EXPLAINED: [Explained; 8] = [
     Explained {
         gateway: NEAR,
         port: "dc5",
@@ -45,9 +45,12 @@ const EXPLAINED: [Explained; 5] = [
         reasons: &["queue_threshold", "egress_pool_full"],
         because: "the flood brings more than the link of the flooded host carries",
     },
+    deep_ring(NEAR, "dc1"),
     deep_ring(NEAR, "dc2"),
+    deep_ring(NEAR, "dc5"),
     deep_ring(NEAR, "lh0"),
     deep_ring(FAR, "lh0"),
+    deep_ring(FAR, "dc4"),
 ];
 
 /// Lossless frames of such a port arrive nevertheless: their receivers count them.

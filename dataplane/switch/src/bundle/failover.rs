@@ -53,7 +53,7 @@ impl BundleReport {
 }
 
 impl core::ops::AddAssign for BundleReport {
-    /// Counts add up, and the state is that of the lane that is furthest from sending.
+    /// Frames add up. A link fails once for all lanes, and the state is that of the lane that is furthest from sending.
     fn add_assign(&mut self, other: Self) {
         let far = |state| match state {
             MemberState::Up => 0,
@@ -63,9 +63,9 @@ impl core::ops::AddAssign for BundleReport {
         self.state = if far(other.state) > far(self.state) { other.state } else { self.state };
         self.moved_out += other.moved_out;
         self.moved_in += other.moved_in;
-        self.failures += other.failures;
-        self.returns += other.returns;
-        self.gave_up += other.gave_up;
+        self.failures = self.failures.max(other.failures);
+        self.returns = self.returns.max(other.returns);
+        self.gave_up = self.gave_up.max(other.gave_up);
     }
 }
 
