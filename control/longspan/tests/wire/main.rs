@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
+mod bundles;
 mod configuration;
 mod control_thread;
 mod devices;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         reload::tests(),
         faults::tests(),
         lanes::tests(),
+        bundles::tests(),
         devices::tests(),
         control_thread::tests(),
         dpdk_telemetry::tests(),
