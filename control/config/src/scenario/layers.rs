@@ -49,8 +49,8 @@ impl EcnDecl {
     }
 }
 
-/// Tables of a running gateway. A simulated switch has no process.
-const OF_PROCESS: [&str; 3] = ["dpdk", "control", "process"];
+/// Tables of a running gateway, which has a process, and bundles, which follow from the links.
+const OF_GATEWAY: [&str; 4] = ["dpdk", "control", "process", "bundle"];
 /// The same for a port.
 const OF_DEVICE: [&str; 2] = ["device", "emulation"];
 
@@ -108,7 +108,7 @@ impl Shape for SwitchLayer {
             });
             let port = port.unwrap_or_default();
             let ecn: EcnDecl = section.table("ecn", Table::read).unwrap_or_default();
-            let mut document = rest(section, &OF_PROCESS);
+            let mut document = rest(section, &OF_GATEWAY);
             // The one key of a process that a simulated switch has.
             if let Some(lanes) = document.take("lanes") {
                 document.put("dpdk", Node::table([("lanes", lanes)]));

@@ -201,10 +201,11 @@ pub fn snapshot() -> Snapshot {
 }
 
 /// Gateways with every scheme, and a bridge: all metrics together.
-pub fn snapshots() -> [Snapshot; 9] {
+pub fn snapshots() -> [Snapshot; 10] {
     [
         snapshot(),
         snapshot_of_bridge(),
+        snapshot_of_bundle(),
         snapshot_of_bifrostx(),
         snapshot_of_credits(),
         snapshot_of_early_pauses(),
@@ -344,6 +345,18 @@ pub fn snapshot_of_link_delay() -> Snapshot {
         now += Interval::from_secs(1);
     }
     snapshot_of(&gateway, &shard, now)
+}
+
+/// A gateway whose bundle of lh0 and lh1 has lost the first of them.
+pub fn snapshot_of_bundle() -> Snapshot {
+    let text = "[[bundle]]\nname = \"lh\"\nmembers = [\"lh0\", \"lh1\"]\n\
+                [[port]]\nname = \"dc0\"\nrate = \"10G\"\n\
+                [[port]]\nname = \"lh0\"\nrate = \"10G\"\ndistance = \"80km\"\n\
+                [[port]]\nname = \"lh1\"\nrate = \"10G\"\ndistance = \"95km\"\n";
+    let gateway = config::parse(text, "gateway.toml").unwrap();
+    let mut shard = Shard::single(gateway.program.clone());
+    shard.set_carrier(START, LH0, false);
+    snapshot_of(&gateway, &shard, START)
 }
 
 /// A gateway at rest whose port dc0 has P-PFC, and lh0 CaPFC with supplemental CNPs.

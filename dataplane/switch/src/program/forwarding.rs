@@ -2,11 +2,10 @@
 
 use super::error::ProgramError;
 use super::port::PortSettings;
-use super::settings::Settings;
 use core::net::IpAddr;
 use ipnet::IpNet;
 use std::collections::BTreeSet;
-use units::{Interval, PortId, PortSet};
+use units::{Interval, PortId};
 use wire::ethernet::MacAddress;
 
 /// The forwarding mode of a switch, the same for all its ports.
@@ -27,28 +26,6 @@ impl ForwardingSettings {
             Self::Bridge(settings) => settings.validate(),
             Self::Route(settings) => settings.validate(ports),
         }
-    }
-}
-
-impl Settings {
-    /// The team of `port`: all ports that exchange frames or pauses with it, and itself. These are the two ports of a
-    /// patched pair, all ports of a bridge or router, the members of their bundles, and those that a relay joins to any of
-    /// them. One core has a team as a whole, or each of several lanes does.
-    pub fn team(&self, port: PortId) -> PortSet {
-        let ForwardingSettings::Patch(pairs) = &self.forwarding else {
-            return PortSet::first(self.ports.len());
-        };
-        let ports = || (0..).map(PortId).zip(&self.ports);
-        let relays = ports().filter_map(|(port, it)| Some((port, it.flow_control.listens_to()?)));
-        let members = ports().filter_map(|(port, it)| Some((port, it.bundle.as_ref()?.head)));
-        let joined = pairs.iter().copied().chain(relays).chain(members);
-        let (mut team, mut last) = ([port].into_iter().collect(), PortSet::EMPTY);
-        while team != last {
-            last = team;
-            let beside = joined.clone().filter(|(one, other)| last.contains(*one) || last.contains(*other));
-            team = team.union(beside.flat_map(|(one, other)| [one, other]).collect());
-        }
-        team
     }
 }
 

@@ -7,6 +7,7 @@ mod bundle;
 mod classification;
 mod error;
 mod forwarding;
+mod members;
 mod orientation;
 mod port;
 mod remap;

@@ -197,7 +197,7 @@ const NEEDED: [(&str, &str); 3] = [
     ("lscc", "direct = 'int'"),
 ];
 /// Tables that no simulated switch has.
-const REFUSED: [&str; 5] = ["dpdk", "control", "process", "device", "emulation"];
+const REFUSED: [&str; 6] = ["dpdk", "control", "process", "device", "emulation", "bundle"];
 
 fn beside() -> Beside {
     let gateway = "port = [{ name = 's0', rate = '100G' }, { name = 's1', rate = '100G' }]";
@@ -360,6 +360,6 @@ fn every_key_of_a_gateway_acts_in_a_scenario_or_is_refused_by_name() {
     // The network makes routes, names, orientations and keys, and takes no profiles.
     let made = ["forwarding", "port.name", "port.remap", "port.relay.from", "port.lscc.key_file"];
     let profiles = ["port.profile", "port.lossless.profile", "port.queue.profile"];
-    let refused = ["control", "dpdk", "process", "port.device", "port.emulation"];
+    let refused = ["bundle", "control", "dpdk", "process", "port.device", "port.emulation"];
     trial.end(&[&made[..], &profiles, &refused].concat());
 }

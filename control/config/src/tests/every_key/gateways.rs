@@ -153,9 +153,18 @@ const SHORT: &str = r#"
 
 const BRIDGE: &str = r#"
     forwarding = { mode = "bridge" }
+    bundle = [{ name = "e", members = ["b", "c"] }]
     [[port]]
     name = "a"
     rate = "10G"
+    [[port]]
+    name = "b"
+    rate = "10G"
+    distance = "10km"
+    [[port]]
+    name = "c"
+    rate = "10G"
+    distance = "10km"
 "#;
 
 /// Routes, and profiles to choose from.
