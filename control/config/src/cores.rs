@@ -23,7 +23,7 @@ pub struct Placement<C = usize> {
     pub core: Option<C>,
     /// The rate of the port. Teams are spread by the sum of their rates.
     pub rate: BitRate,
-    /// The index, among the placements, of the first port of its team ([`switch::ForwardingSettings::team`]).
+    /// The index, among the placements, of the first port of its team ([`Settings::team`]).
     pub team: usize,
 }
 

@@ -191,7 +191,7 @@ impl Program {
     }
 
     /// Checks that one core can have the ports `owned`, and no others: that each of them exchanges frames and pauses with none
-    /// but them ([`ForwardingSettings::team`]).
+    /// but them ([`Settings::team`]).
     ///
     /// # Errors
     /// [`NotLive::Team`]: two ports that have to be on one core.

@@ -157,6 +157,7 @@ const BRIDGE: &str = r#"
     [[port]]
     name = "a"
     rate = "10G"
+    distance = "10km"
     [[port]]
     name = "b"
     rate = "10G"
