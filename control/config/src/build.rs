@@ -151,6 +151,15 @@ impl Names<'_> {
     }
 
     fn pair(&self, At { value: Pair(one, other), place }: &At<Pair>) -> Option<(PortId, PortId)> {
+        for name in [one, other] {
+            let bundles = self.document.bundles();
+            let bundle = bundles.iter().find(|it| it.names().any(|member| member.value == *name));
+            if let Some(bundle) = bundle {
+                let (member, bundle) = (name.clone(), bundle.name().into());
+                self.problems.error(place, ProblemKind::PatchedMember { member, bundle });
+                return None;
+            }
+        }
         let (one, other) = (self.port(one, place), self.port(other, place));
         Some((one?, other?))
     }

@@ -49,11 +49,11 @@ pub(crate) fn build(
                 problems.error(&place, ProblemKind::Needed { when });
                 continue;
             };
-            // A measured delay takes the place of the distance; an emulated one may be shorter.
+            // A measured delay may be anywhere within its bounds; an emulated one may be shorter than the distance.
             let emulated = emulations[index].map(|emulation| emulation.delay);
-            let least = link.delay.map(|bounds| bounds.least).or(emulated);
-            let most = distance.propagation();
-            let delay = least.map_or(most, |least| least.min(most));
+            let bounds = link.delay;
+            let most = bounds.map_or(distance.propagation(), |it| it.most.max(distance.propagation()));
+            let delay = bounds.map(|it| it.least).or(emulated).map_or(most, |least| least.min(most));
             let bundle = decl.name().into();
             ports[index].bundle = Some(Membership { bundle, head, delay, jitter: most - delay });
         }

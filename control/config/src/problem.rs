@@ -121,6 +121,8 @@ pub enum ProblemKind {
     Alone { other: &'static str },
     #[error("is required {when}")]
     Needed { when: &'static str },
+    #[error("port {member} is a member of a bundle; name \"{bundle}\" instead")]
+    PatchedMember { member: String, bundle: String },
     #[error("there is no {what} \"{got}\"{}; {}", did_you_mean(nearest), defined(valid))]
     Undefined { what: &'static str, got: String, nearest: Option<String>, valid: Vec<String> },
     #[error("{what} already appears on line {line}")]

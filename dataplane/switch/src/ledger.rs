@@ -378,7 +378,7 @@ impl Ledger {
 
     /// The part of them that was sent.
     pub fn sent(&self, ingress: PortId, egress: PortId, priority: Priority) -> Volume {
-        // What was not sent first: a frame dropped between the two reads counts as sent for once.
+        // Drops and moves are read first: a frame that is dropped between the two reads counts as sent for once.
         let place = self.place(egress, ingress);
         let others = self.discarded[place].volume(priority) + self.moved[place].volume(priority);
         self.departed(ingress, egress, priority) - others

@@ -8,9 +8,9 @@ table! {
     /// Links to one neighbour that are one port to forwarding.
     BundleDecl {
         /// A port name everywhere in `[forwarding]`. No port and no other bundle has it
-        name: At<Name>, required("name = \"lh\"");
+        name: At<Name>, required("name = \"lh\""), restart;
         /// Two ports or more with the same frame length and lossless priorities, each in one bundle, with `distance`. Flows are spread by hash, in proportion to rates
-        members: List<String>, required("members = [\"lh0\", \"lh1\"]");
+        members: List<String>, required("members = [\"lh0\", \"lh1\"]"), restart;
     }
 }
 

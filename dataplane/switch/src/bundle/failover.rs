@@ -85,8 +85,8 @@ struct Member {
     acts_at: Nanos,
     /// The end of its patience, while it returns.
     until: Nanos,
-    /// The number of its failure: a later one has a higher number.
-    failure: u64,
+    /// The number of its failure, or of the return that it has begun: a later one has a higher number.
+    number: u64,
     behind: Vec<Behind>,
     report: BundleReport,
 }
@@ -98,11 +98,12 @@ pub(crate) struct Failover {
     members: Vec<Option<Box<Member>>>,
     /// The members that do not send.
     stopped: PortSet,
-    failures: u64,
+    /// The last number.
+    numbers: u64,
 }
 
 impl Failover {
-    /// Takes the members of `bundles`. Those that stay members keep their state.
+    /// Takes the members of `bundles`, who keep their state: no reload changes who is a member.
     pub fn configure(&mut self, bundles: Option<&Bundles>, ports: usize) {
         self.members.resize_with(ports, || None);
         for (port, member) in (0..).map(PortId).zip(&mut self.members) {
@@ -113,21 +114,18 @@ impl Failover {
                 continue;
             }
             let new = || {
+                let others = siblings.iter().filter(|it| *it != port);
+                let others = others.map(|sibling| Behind { sibling, frames: [0; Priority::COUNT] });
                 Box::new(Member {
                     has_carrier: true,
                     acts_at: Nanos::ZERO,
                     until: Nanos::NEVER,
-                    failure: 0,
-                    behind: Vec::new(),
+                    number: 0,
+                    behind: others.collect(),
                     report: BundleReport::NEW,
                 })
             };
-            let member = member.get_or_insert_with(new);
-            let others: PortSet = siblings.iter().filter(|it| *it != port).collect();
-            if member.behind.iter().map(|it| it.sibling).collect::<PortSet>() != others {
-                let frames = [0; Priority::COUNT];
-                member.behind = others.iter().map(|sibling| Behind { sibling, frames }).collect();
-            }
+            member.get_or_insert_with(new);
         }
     }
 
@@ -172,12 +170,21 @@ impl Failover {
 
     /// Lets the frames of `port` move from `moves_at` on, and before those of members that are out already.
     pub fn put_out(&mut self, port: PortId, moves_at: Nanos) {
-        self.failures += 1;
-        let failure = self.failures;
+        let number = self.next_number();
         let Some(member) = self.member_mut(port) else { return };
         member.report.state = MemberState::Out;
-        (member.acts_at, member.until, member.failure) = (moves_at, Nanos::NEVER, failure);
+        (member.acts_at, member.until, member.number) = (moves_at, Nanos::NEVER, number);
         self.stopped.insert(port);
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// The number of the last failure or return of `port`.
+    pub fn number(&self, port: PortId) -> u64 {
+        self.member(port).map_or(0, |member| member.number)
     }
 
     /// Notes that the link of `port` has a carrier.
@@ -185,28 +192,19 @@ impl Failover {
         self.member_mut(port).iter_mut().for_each(|member| member.has_carrier = true);
     }
 
-    /// The members that are out and have a carrier.
-    pub fn recovered(&self) -> impl Iterator<Item = PortId> {
-        self.stopped.iter().filter(|port| self.is_out(*port) && self.has_carrier(*port))
+    /// The members that are out.
+    pub fn out(&self) -> PortSet {
+        self.stopped.iter().filter(|port| self.is_out(*port)).collect()
     }
 
     /// Lets `port` return, which is out. `behind` says what a queue of a sibling has to have sent before.
     pub fn begin_return(&mut self, now: Nanos, port: PortId, behind: impl Fn(QueueId, PortId) -> u64) {
-        let Self { members, .. } = self;
-        let is_out = |member: &Option<Box<Member>>| {
-            member.as_ref().is_some_and(|member| member.report.state == MemberState::Out)
-        };
-        let out: PortSet = (0..)
-            .map(PortId)
-            .zip(members.iter())
-            .filter(|(_, it)| is_out(it))
-            .map(|(port, _)| port)
-            .collect();
+        let (out, number) = (self.out(), self.next_number());
         let Some(member) = self.member_mut(port) else { return };
         member.report.state = MemberState::Returning;
-        (member.acts_at, member.until) = (Nanos::NEVER, now + PATIENCE);
+        (member.acts_at, member.until, member.number) = (Nanos::NEVER, now + PATIENCE, number);
         for Behind { sibling, frames } in &mut member.behind {
-            // One that is out holds nothing that goes before, or that has moved by now.
+            // A sibling that is out holds no frame that has to leave first.
             let waits = !out.contains(*sibling);
             let of = |queue| if waits { behind(queue, *sibling) } else { 0 };
             *frames = core::array::from_fn(|index| of(QueueId::from_low_bits(index as u8)));
@@ -257,7 +255,7 @@ impl Failover {
     /// Whether frames of `port` wait until those of `other` have moved, which failed later and may have got some of them.
     pub fn is_behind(&self, port: PortId, other: PortId) -> bool {
         let out = |port| self.member(port).filter(|member| member.report.state == MemberState::Out);
-        out(port).zip(out(other)).is_some_and(|(own, other)| other.failure > own.failure)
+        out(port).zip(out(other)).is_some_and(|(own, other)| other.number > own.number)
     }
 
     pub fn count_moved(&mut self, from: PortId, to: PortId, volume: Volume) {

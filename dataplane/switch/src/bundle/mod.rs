@@ -19,6 +19,10 @@ use units::{Interval, PortId, PortSet};
 /// The places that the member with the highest rate has in a draw.
 const PLACES: u64 = 16;
 
+/// The entries that each of several next hops of a route has where one of them is a bundle. Two to four equal members, six and
+/// eight get as many of them each.
+const SLOTS: u64 = 48;
+
 /// The bundles of a program.
 pub(crate) struct Bundles {
     /// By port.
@@ -79,13 +83,21 @@ impl Bundles {
         self.bundle(port).map_or(PortSet::EMPTY, |bundle| bundle.members)
     }
 
-    /// The members of the bundle of `port`, each as often as its rate asks for; the port itself if it is in none.
-    pub fn places(&self, port: PortId) -> Vec<PortId> {
-        let Some(bundle) = self.bundle(port) else { return vec![port] };
-        let each = bundle.places.iter().flat_map(|(member, places)| (0..*places).map(|_| *member));
-        if bundle.places.iter().all(|(_, places)| *places == PLACES) {
-            return bundle.members.iter().collect();
-        }
+    /// `port` as next hops of a route: the members of its bundle, each as often as its rate asks for, or the port itself. With
+    /// other next hops beside it (`is_one_of_many`), these are [`SLOTS`] in any case, so that all have the same share.
+    pub fn next_hops(&self, port: PortId, is_one_of_many: bool) -> Vec<PortId> {
+        let (all, places) = match self.bundle(port) {
+            Some(bundle) => (bundle.all, &bundle.places[..]),
+            None => (1, &[(port, 1)][..]),
+        };
+        let slots = if is_one_of_many { SLOTS } else { all };
+        // Each member has the slots from its first place to that of the next.
+        let mut before = 0;
+        let each = places.iter().flat_map(|(member, places)| {
+            let first = before * slots / all;
+            before += places;
+            (first..before * slots / all).map(|_| *member)
+        });
         each.collect()
     }
 

@@ -5,6 +5,8 @@ use crate::program::{
     BufferSettings, ForwardingSettings, GroupSettings, LosslessGroup, Membership, PortSettings, Program,
     Threshold,
 };
+use crate::program::{Watchdog, WatchdogAction};
+use crate::reason::DropReason;
 use crate::shard::Shard;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -14,10 +16,12 @@ use wire::ethernet::MacAddress;
 use wire::pfc;
 
 const HOST: PortId = PortId(0);
-/// The members: one as fast as the host's port, one half as fast and nearer, and one a quarter as fast and farther.
-const MEMBERS: [PortId; 3] = [PortId(1), PortId(2), PortId(3)];
-const RATES: [u64; 3] = [8, 4, 2];
-const DELAYS: [Interval; 3] = [Interval(20_000), Interval(5_000), Interval(60_000)];
+/// The members: one as fast as the host's port, one half as fast and nearer, one a quarter as fast and farther, and one like
+/// the second.
+const MEMBERS: [PortId; COUNT] = [PortId(1), PortId(2), PortId(3), PortId(4)];
+const COUNT: usize = 4;
+const RATES: [u64; COUNT] = [8, 4, 2, 4];
+const DELAYS: [Interval; COUNT] = [Interval(20_000), Interval(5_000), Interval(60_000), Interval(5_000)];
 const JITTER: Interval = Interval(1_000);
 const FLOWS: u16 = 24;
 const P3: Priority = Priority::from_low_bits(3);
@@ -59,13 +63,13 @@ fn packet(flow: u16, number: u32) -> Vec<u8> {
 
 /// Links to the other site, where all frames arrive that left through a link with a carrier.
 struct Fibre {
-    up: [bool; 3],
+    up: [bool; COUNT],
     /// By arrival, the flow and number of each packet that is under way.
     under_way: BTreeMap<(Nanos, usize), (u16, u32, usize)>,
     sent: usize,
     /// By member, the arrival of the last one: a link keeps its order.
-    last: [Nanos; 3],
-    control: [usize; 3],
+    last: [Nanos; COUNT],
+    control: [usize; COUNT],
 }
 
 /// One link of the fibre.
@@ -73,7 +77,13 @@ struct OneLink<'a>(&'a mut Fibre, usize);
 
 impl Fibre {
     fn new() -> Self {
-        Self { up: [true; 3], under_way: BTreeMap::new(), sent: 0, last: [Nanos::ZERO; 3], control: [0; 3] }
+        Self {
+            up: [true; COUNT],
+            under_way: BTreeMap::new(),
+            sent: 0,
+            last: [Nanos::ZERO; COUNT],
+            control: [0; COUNT],
+        }
     }
 
     fn carry(&mut self, member: usize, start: Nanos, frame: &[u8]) {
@@ -152,13 +162,22 @@ impl World {
     fn load(&mut self, time: Interval) {
         let end = self.now + time;
         while self.now < end {
-            let flow = (self.now.0 / 1_048 % u64::from(FLOWS)) as u16;
-            let number = &mut self.next[usize::from(flow)];
-            let frame = packet(flow, *number);
-            *number += 1;
-            self.shard.ingress(self.now, HOST, &mut vec![frame], &mut self.fibre);
+            self.send((self.now.0 / 1_048 % u64::from(FLOWS)) as u16);
             self.pass(Interval(1_048));
         }
+    }
+
+    /// Takes `packets` of all flows in turn, at one instant.
+    fn burst(&mut self, packets: u64) {
+        (0..packets).for_each(|place| self.send((place % u64::from(FLOWS)) as u16));
+    }
+
+    /// Takes the next packet of `flow`.
+    fn send(&mut self, flow: u16) {
+        let number = &mut self.next[usize::from(flow)];
+        let frame = packet(flow, *number);
+        *number += 1;
+        self.shard.ingress(self.now, HOST, &mut vec![frame], &mut self.fibre);
     }
 
     /// Lets time pass.
@@ -236,7 +255,7 @@ fn flows_are_spread_by_rates_and_each_keeps_its_member() {
     world.pass(QUIET);
     world.expect_all_in_order();
     let bundles = Bundles::new(&settings()).unwrap();
-    let mut frames = [0; 3];
+    let mut frames = [0; COUNT];
     for flow in 0..6_000 {
         let frame = packet(flow, 0);
         let descriptor = Descriptor::parse(&frame, Bytes(500)).unwrap();
@@ -259,7 +278,7 @@ fn a_cut_moves_what_waits_to_the_siblings_in_order() {
     let report = world.report(0);
     assert_eq!((report.state, report.failures), (MemberState::Out, 1));
     assert!(report.moved_out.frames > 500, "{report:?}");
-    let moved_in: u64 = [1, 2].map(|member| world.report(member).moved_in.frames).into_iter().sum();
+    let moved_in: u64 = [1, 2, 3].map(|member| world.report(member).moved_in.frames).into_iter().sum();
     assert_eq!(moved_in, report.moved_out.frames);
     world.set_carrier(0, true);
     assert_eq!(world.report(0).state, MemberState::Returning);
@@ -269,17 +288,20 @@ fn a_cut_moves_what_waits_to_the_siblings_in_order() {
     world.expect_all_in_order();
 }
 
+/// All links but the slowest fail under load, and the first of them is back. Frames of its flows wait at the slowest.
+fn with_a_backlog() -> World {
+    let mut world = World::new(settings());
+    [0, 1, 3].into_iter().for_each(|member| world.set_carrier(member, false));
+    world.load(Interval::from_millis(3));
+    world.set_carrier(0, true);
+    assert_eq!(world.report(0).state, MemberState::Returning);
+    world
+}
+
 #[test]
 fn without_the_wait_for_its_siblings_a_member_that_returns_overtakes_them() {
-    let mut world = World::new(settings());
-    world.load(Interval::from_millis(3));
-    // With all links up, frames of a member move only if it fails, and the flows of others stay.
-    world.set_carrier(1, false);
-    world.load(Interval::from_millis(1));
-    world.fibre.up[1] = true;
-    // The control: it is made to send at once.
-    world.shard.set_carrier(world.now, MEMBERS[1], true);
-    world.shard.return_now_for_tests(world.now, MEMBERS[1]);
+    let mut world = with_a_backlog();
+    world.shard.return_now_for_tests(world.now, MEMBERS[0]);
     world.load(Interval::from_millis(3));
     world.pass(QUIET);
     let reordered = |numbers: &Vec<u32>| !numbers.is_sorted_by(|one, next| one < next);
@@ -288,37 +310,128 @@ fn without_the_wait_for_its_siblings_a_member_that_returns_overtakes_them() {
 
 #[test]
 fn a_member_that_cannot_return_moves_its_frames_again() {
-    let mut world = World::new(settings());
-    world.load(Interval::from_millis(1));
-    world.set_carrier(0, false);
-    // Its siblings are paused for longer than its patience, with frames that moved to them.
-    for round in 0..1_500 {
-        [1, 2].into_iter().for_each(|member| world.pause(member));
-        match round {
-            0 => world.load(Interval::from_millis(1)),
-            1 => world.set_carrier(0, true),
-            _ => world.pass(Interval::from_millis(1)),
-        }
+    let mut world = with_a_backlog();
+    for _ in 0..1_200 {
+        world.pause(2);
+        world.pass(Interval::from_millis(1));
     }
-    assert_eq!((world.report(0).state, world.report(0).gave_up), (MemberState::Returning, 1));
+    assert_eq!((world.report(0).state, world.report(0).gave_up), (MemberState::Out, 1));
     world.load(Interval::from_millis(1));
     world.pass(Interval::from_millis(2_000));
-    assert_eq!(world.report(0).state, MemberState::Up);
+    assert_eq!((world.report(0).state, world.report(0).gave_up), (MemberState::Up, 1));
     world.expect_all_in_order();
+}
+
+#[test]
+fn of_two_members_that_wait_to_return_the_first_moves_first_if_a_sibling_fails() {
+    let mut world = World::new(settings());
+    [0, 1].into_iter().for_each(|member| world.set_carrier(member, false));
+    world.burst(4_000);
+    world.pass(Interval(200_000));
+    // The first waits for what the siblings hold, and gets frames of the second, which begins to wait for these.
+    for member in [0, 1] {
+        world.set_carrier(member, true);
+        assert_eq!(world.report(member).state, MemberState::Returning);
+        world.burst(1_000);
+        world.pass(Interval(20_000));
+    }
+    assert!(world.report(0).moved_in.frames > 0);
+    world.set_carrier(3, false);
+    assert_eq!([0, 1].map(|member| world.report(member).state), [MemberState::Out; 2]);
+    world.pass(Interval::from_millis(50));
+    world.set_carrier(3, true);
+    world.pass(Interval::from_millis(50));
+    world.expect_all_in_order();
+}
+
+#[test]
+fn a_member_stays_out_while_a_sibling_is_paused_so_that_other_priorities_go_on() {
+    let mut world = World::new(settings());
+    (1..COUNT).for_each(|member| world.pause(member));
+    world.set_carrier(0, false);
+    world.load(Interval::from_millis(1));
+    world.set_carrier(0, true);
+    assert_eq!(world.report(0).state, MemberState::Out);
+    // Frames of another priority, which nobody has paused, leave through the siblings.
+    let before = world.fibre.sent;
+    for flow in 0..FLOWS {
+        let mut frame = packet(flow, u32::MAX);
+        frame[15] = 0;
+        world.shard.ingress(world.now, HOST, &mut vec![frame], &mut world.fibre);
+    }
+    world.pass(Interval(100_000));
+    assert_eq!(world.fibre.sent - before, usize::from(FLOWS));
+    world.pass(Interval::from_millis(100));
+    assert_eq!((world.report(0).state, world.report(0).gave_up), (MemberState::Up, 0));
+}
+
+#[test]
+fn a_watchdog_ends_its_storm_while_the_link_is_down() {
+    let mut settings = settings();
+    let (detection, restoration) = (Interval::from_millis(100), Interval::from_millis(100));
+    let watchdog = Watchdog { detection, restoration, action: WatchdogAction::Drop };
+    settings.ports[1].watchdog = Some(watchdog);
+    let mut world = World::new(settings);
+    world.load(Interval::from_millis(1));
+    world.pause(0);
+    world.load(Interval::from_millis(1));
+    for _ in 0..60 {
+        world.pause(0);
+        world.pass(Interval::from_millis(2));
+    }
+    let look = |world: &World| world.shard.queue(world.now, MEMBERS[0], P3);
+    assert!(look(&world).stormed, "its frames are dropped");
+    world.set_carrier(0, false);
+    world.load(Interval(100_000));
+    // The peer says nothing any more.
+    world.pass(Interval::from_millis(250));
+    let dropped = look(&world).dropped[DropReason::PfcWatchdog.index()];
+    assert!(!look(&world).stormed && dropped.frames > 0);
+    world.load(Interval::from_millis(1));
+    assert_eq!(look(&world).dropped[DropReason::PfcWatchdog.index()], dropped, "they move instead");
+}
+
+#[test]
+fn frames_move_to_siblings_whose_devices_send_them_and_are_dropped_by_name_if_there_is_none() {
+    for shorter in [&[1, 2][..], &[1, 2, 3]] {
+        let mut settings = settings();
+        for member in shorter {
+            settings.ports[member + 1].device_mtu = Some(Bytes(400));
+        }
+        let mut world = World::new(settings);
+        world.set_carrier(0, false);
+        world.load(Interval::from_millis(1));
+        let moved = world.report(0).moved_out.frames;
+        let dropped = world.shard.queue(world.now, MEMBERS[0], P3).dropped[DropReason::Oversize.index()];
+        assert_eq!(world.report(3).moved_in.frames, moved);
+        assert_eq!((moved > 0, dropped.frames > 0), (shorter.len() == 2, shorter.len() == 3));
+    }
+}
+
+#[test]
+fn next_hops_have_equal_shares_and_members_parts_of_them_by_rates() {
+    let bundles = Bundles::new(&settings()).unwrap();
+    let count = |hops: &[PortId], port| hops.iter().filter(|hop| **hop == port).count();
+    let alone = bundles.next_hops(MEMBERS[0], false);
+    assert_eq!(MEMBERS.map(|member| count(&alone, member)), [16, 8, 4, 8]);
+    let beside = bundles.next_hops(MEMBERS[0], true);
+    assert_eq!(MEMBERS.map(|member| count(&beside, member)), [21, 11, 5, 11]);
+    assert_eq!(bundles.next_hops(HOST, true).len(), beside.len());
+    assert_eq!(bundles.next_hops(HOST, false), [HOST]);
 }
 
 #[test]
 fn without_a_sibling_frames_wait_for_a_carrier() {
     let mut world = World::new(settings());
     world.load(Interval::from_millis(1));
-    [0, 1, 2].into_iter().for_each(|member| world.set_carrier(member, false));
+    (0..COUNT).for_each(|member| world.set_carrier(member, false));
     world.load(Interval(500_000));
     assert!(world.waiting().frames > 100, "{:?} {:?}", world.waiting(), world.next);
     assert_eq!(world.shard.next_deadline(), Nanos::NEVER);
     world.set_carrier(2, true);
     world.pass(Interval::from_millis(20));
     assert_eq!(world.waiting(), Volume::ZERO);
-    [1, 0].into_iter().for_each(|member| world.set_carrier(member, true));
+    [3, 1, 0].into_iter().for_each(|member| world.set_carrier(member, true));
     world.pass(Interval::from_millis(20));
     world.expect_all_in_order();
 }
@@ -336,8 +449,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => (1_u64..400_000).prop_map(Step::Load),
         1 => (1_u64..200_000).prop_map(Step::Pass),
-        3 => (0..3_usize, any::<bool>()).prop_map(|(member, up)| Step::Carrier(member, up)),
-        1 => (0..3_usize).prop_map(Step::Pause),
+        3 => (0..COUNT, any::<bool>()).prop_map(|(member, up)| Step::Carrier(member, up)),
+        1 => (0..COUNT).prop_map(Step::Pause),
     ];
     proptest::collection::vec(step, 1..40)
 }
@@ -348,7 +461,7 @@ proptest! {
     /// While one member carries everything all the time, whatever happens to the others, in whatever order, nothing is lost
     /// inside and nothing is reordered.
     #[test]
-    fn cuts_and_returns_lose_and_reorder_nothing_while_one_member_stays(steps in steps(), stays in 0..3_usize) {
+    fn cuts_and_returns_lose_and_reorder_nothing_while_one_member_stays(steps in steps(), stays in 0..COUNT) {
         let mut world = World::new(settings());
         for step in steps {
             match step {
@@ -361,12 +474,12 @@ proptest! {
                 Step::Pause(member) => world.pause(member),
             }
         }
-        (0..3).filter(|member| !world.fibre.up[*member]).collect::<Vec<_>>().into_iter().for_each(|member| {
+        (0..COUNT).filter(|member| !world.fibre.up[*member]).collect::<Vec<_>>().into_iter().for_each(|member| {
             world.set_carrier(member, true);
         });
         world.pass(Interval::from_millis(3_000));
         world.expect_all_in_order();
-        for member in 0..3 {
+        for member in 0..COUNT {
             prop_assert_eq!(world.report(member).state, MemberState::Up);
         }
     }

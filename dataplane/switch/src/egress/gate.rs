@@ -72,6 +72,7 @@ impl Gate {
     /// Returns the members of `queues` that may send a frame at `now`.
     #[inline]
     pub fn open(&mut self, now: Nanos, queues: QueueSet) -> QueueSet {
+        debug_assert!(!self.is_stopped, "a stopped port sends no data");
         if self.link_opens_at() > now || self.port.as_ref().is_some_and(|shaper| shaper.ready_at() > now) {
             return QueueSet::EMPTY;
         }

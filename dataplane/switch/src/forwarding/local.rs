@@ -22,9 +22,11 @@ const ANSWER_TTL: u8 = 64;
 /// The addresses for which one port answers.
 pub(crate) struct Addresses {
     mac: MacAddress,
+    /// The MAC addresses of all members of its bundle, where it is in one.
+    bundled: Vec<MacAddress>,
     /// Whether the gateway routes, and announces it.
     router: bool,
-    /// The port's own addresses: it answers ARP and neighbour solicitations for them.
+    /// The port's own addresses, and those of its bundle: it answers ARP and neighbour solicitations for them.
     resolved: Vec<IpAddr>,
     /// The addresses of all ports: it answers echo requests for them that are sent to its MAC address.
     gateway: Vec<IpAddr>,
@@ -34,10 +36,12 @@ impl Addresses {
     pub fn new(port: PortId, settings: &Settings) -> Self {
         let own = &settings.ports[port.index()];
         let all = settings.ports.iter().flat_map(|port| &port.addresses);
+        let members = || settings.members(port).iter().map(|it| &settings.ports[it.index()]);
         Self {
             mac: own.mac,
+            bundled: members().map(|port| port.mac).filter(|mac| *mac != own.mac).collect(),
             router: matches!(settings.forwarding, ForwardingSettings::Route(_)),
-            resolved: own.addresses.iter().map(|network| network.addr()).collect(),
+            resolved: members().flat_map(|port| &port.addresses).map(|network| network.addr()).collect(),
             gateway: all.map(|network| network.addr()).collect(),
         }
     }
@@ -55,7 +59,7 @@ impl Addresses {
         if source.is_multicast() {
             return None;
         }
-        let to_us = destination == self.mac;
+        let to_us = destination == self.mac || self.bundled.contains(&destination);
         let packet = headers.get_mut(usize::from(descriptor.payload_offset)..)?;
         if self.is_claimed(descriptor, packet) {
             return Some(Verdict::Drop(DropReason::SpoofedAddress));

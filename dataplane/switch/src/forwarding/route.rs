@@ -96,13 +96,20 @@ impl RouteTable {
     /// the route are behind members of their own.
     fn add_hops(&mut self, neighbours: &[&Neighbour], bundles: Option<&Bundles>) -> Entry {
         let first = self.hops.len() as u32;
+        let is_bundle = |port: PortId| {
+            let others = neighbours.iter().filter(|other| other.port != port);
+            bundles.is_some_and(|bundles| {
+                bundles.head(port) == port
+                    && !bundles.members(port).is_empty()
+                    && others.map(|it| bundles.head(it.port)).all(|head| head != port)
+            })
+        };
+        let any_bundle = neighbours.iter().any(|it| is_bundle(it.port));
         for Neighbour { mac, port, .. } in neighbours {
-            let of_bundle = bundles.filter(|bundles| {
-                let others = neighbours.iter().filter(|other| other.port != *port);
-                bundles.head(*port) == *port
-                    && others.map(|it| bundles.head(it.port)).all(|head| head != *port)
-            });
-            let ports = of_bundle.map_or_else(|| vec![*port], |bundles| bundles.places(*port));
+            let ports = match bundles.filter(|_| any_bundle) {
+                Some(bundles) => bundles.next_hops(*port, neighbours.len() > 1),
+                None => vec![*port],
+            };
             self.hops.extend(ports.into_iter().map(|port| NextHop { port, mac: *mac }));
         }
         Entry::Hops { first, count: self.hops.len() as u32 - first }

@@ -111,7 +111,7 @@ fn is_bundled(port: &PortSettings, head: &PortSettings) -> Result<(), BundleErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{BufferSettings, Membership, Program};
+    use crate::program::{BufferSettings, Membership, NotLive, Program};
     use units::{BitRate, Bytes, Interval};
     use wire::ethernet::MacAddress;
 
@@ -167,5 +167,15 @@ mod tests {
         queued.ports[2].queues.push(second);
         let scheme = BundleError::Scheme { what: "a second queue of a priority" };
         assert_eq!(refused(queued), ("p2".into(), scheme));
+    }
+
+    #[test]
+    fn no_reload_makes_a_port_a_member_or_takes_it_out() {
+        let [none, two, three] =
+            [&[][..], &[1, 2], &[1, 2, 3]].map(|members| Program::new(settings(members, &[(0, 1)])).unwrap());
+        for (old, new, port) in [(&none, &two, "p1"), (&two, &three, "p3"), (&three, &none, "p1")] {
+            assert_eq!(new.can_replace(old), Err(NotLive::Bundle { port: port.into() }));
+        }
+        assert_eq!(two.can_replace(&two), Ok(()));
     }
 }

@@ -169,7 +169,7 @@ impl Program {
     ///
     /// # Errors
     /// [`NotLive`] names the setting that cannot change while the switch runs: the ports, their names, the
-    /// priorities of their queues.
+    /// priorities of their queues, and their bundles.
     pub fn can_replace(&self, old: &Self) -> Result<(), NotLive> {
         let (new, old) = (&self.settings, &old.settings);
         if new.ports.len() != old.ports.len() {
@@ -180,11 +180,18 @@ impl Program {
         {
             return Err(NotLive::PortName { running: running.name.clone(), wanted: wanted.name.clone() });
         }
-        let mut both = old.ports.iter().zip(&new.ports);
+        let both = || old.ports.iter().zip(&new.ports);
+        let moved = |(running, wanted): &(&PortSettings, &PortSettings)| {
+            let bundle = |port: &PortSettings| port.bundle.as_ref().map(|it| (it.bundle.clone(), it.head));
+            bundle(running) != bundle(wanted)
+        };
+        if let Some((running, _)) = both().find(moved) {
+            return Err(NotLive::Bundle { port: running.name.clone() });
+        }
         let differ = |(running, wanted): &(&PortSettings, &PortSettings)| {
             running.queues.iter().map(|it| it.priority).ne(wanted.queues.iter().map(|it| it.priority))
         };
-        if let Some((running, _)) = both.find(differ) {
+        if let Some((running, _)) = both().find(differ) {
             return Err(NotLive::Queues { port: running.name.clone() });
         }
         Ok(())

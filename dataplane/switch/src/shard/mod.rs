@@ -1,7 +1,8 @@
 //! The switch state of one core, and the calls that drive it.
 //!
 //! On the wire there is one shard per worker core, each with its own ports, or one lane of all ports; replay and simulation
-//! drive one shard per switch, or all lanes of it ([`crate::Lanes`]). Ports that exchange frames belong to one shard. Shards share the [`Ledger`] and the pools.
+//! drive one shard per switch, or all lanes of it ([`crate::Lanes`]). Ports that exchange frames belong to one shard. Shards
+//! share the [`Ledger`] and the pools.
 
 mod events;
 mod fabric;

@@ -1,8 +1,8 @@
 //! Requests that the gateway answers, drops or leaves alone.
 
 use super::*;
-use crate::program::{BufferSettings, PortSettings};
-use units::{BitRate, Bytes};
+use crate::program::{BufferSettings, Membership, PortSettings};
+use units::{BitRate, Bytes, Interval};
 
 const GATEWAY: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 const HOST: MacAddress = MacAddress([2, 0, 0, 0, 0, 9]);
@@ -10,13 +10,13 @@ const GROUP: MacAddress = MacAddress([0x33, 0x33, 0xff, 0, 0, 0xfe]);
 const ECHO: Option<Verdict> = Some(Verdict::Answer(Consumed::Echo));
 const SPOOFED: Option<Verdict> = Some(Verdict::Drop(DropReason::SpoofedAddress));
 
-/// The addresses of port 0 of a router; those of port 1 end with 1.254 and 1:fe.
-fn addresses() -> Addresses {
+/// A router; the addresses of its port 1 end with 1.254 and 1:fe.
+fn settings() -> Settings {
     let port = |name: &str, addresses: [&str; 2]| PortSettings {
         addresses: addresses.map(|address| address.parse().unwrap()).into(),
         ..PortSettings::lossy(name, GATEWAY, BitRate::gigabits(10))
     };
-    let settings = Settings {
+    Settings {
         ports: vec![
             port("a", ["10.0.0.254/24", "fd00::fe/64"]),
             port("b", ["10.0.1.254/24", "fd00:0:0:1::1:fe/64"]),
@@ -29,8 +29,12 @@ fn addresses() -> Addresses {
         },
         forwarding: ForwardingSettings::Route(Default::default()),
         seed: 1,
-    };
-    Addresses::new(PortId(0), &settings)
+    }
+}
+
+/// The addresses of its port 0.
+fn addresses() -> Addresses {
+    Addresses::new(PortId(0), &settings())
 }
 
 fn answer(frame: &mut [u8]) -> Option<Verdict> {
@@ -180,6 +184,26 @@ fn an_arp_request_is_answered_for_addresses_of_its_port_alone() {
     assert_eq!(request, ethernet(HOST, GATEWAY, 0x0806, &body));
     assert_eq!(left_alone(arp(1, [10, 0, 0, 9], [10, 0, 1, 254])), None);
     assert_eq!(left_alone(arp(2, [10, 0, 0, 9], [10, 0, 0, 254])), None);
+}
+
+#[test]
+fn each_member_of_a_bundle_answers_for_all_of_them() {
+    let mut settings = settings();
+    for port in &mut settings.ports {
+        let (delay, jitter) = (Interval(0), Interval(0));
+        port.bundle = Some(Membership { bundle: "lh".into(), head: PortId(0), delay, jitter });
+    }
+    settings.ports[1].mac = MacAddress([2, 0, 0, 0, 0, 2]);
+    let second = Addresses::new(PortId(1), &settings);
+    let answer = |mut frame: Vec<u8>| {
+        let descriptor = Descriptor::parse(&frame, Bytes(frame.len() as u64)).unwrap();
+        let verdict = second.answer(&descriptor, &mut frame);
+        (verdict, MacAddress(frame[6..12].try_into().unwrap()))
+    };
+    let own = settings.ports[1].mac;
+    let resolved = Some(Verdict::Answer(Consumed::ArpRequest));
+    assert_eq!(answer(arp(1, [10, 0, 0, 9], [10, 0, 0, 254])), (resolved, own));
+    assert_eq!(answer(echo_v4([10, 0, 0, 9], [10, 0, 0, 254])), (ECHO, own));
 }
 
 #[test]

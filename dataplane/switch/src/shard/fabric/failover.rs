@@ -9,6 +9,7 @@ use crate::frame::{Frame, Transmitter};
 use crate::ledger::Load;
 use crate::program::Program;
 use crate::queue::Queued;
+use crate::reason::DropReason;
 use units::{Nanos, PortId, PortSet, QueueId};
 
 /// The most frames that move within one call: a queue may be as long as the buffer, and other ports wait for their turn.
@@ -37,33 +38,66 @@ impl<F: Frame> Fabric<F> {
         self.note_stopped(program);
     }
 
-    /// Lets no member wait to return for `failing`, which holds frames that go before its own: those move first.
+    /// Lets no member wait to return for `failing`, nor for one that does: what they wait for moves first. Members that began
+    /// to return later may wait for those that began before, so they move last.
     fn put_waiting_back(&mut self, now: Nanos, failing: PortId, bundles: &Bundles) {
-        for member in bundles.members(failing).iter() {
-            let waits = |it: &Behind| it.sibling == failing && !self.has_sent(it);
-            if self.failover.awaits(member).is_some_and(|behind| behind.iter().any(waits)) {
-                self.failover.put_out(member, now);
+        let (mut waiting, mut last) = (PortSet::EMPTY, PortSet::EMPTY);
+        let waits = |fabric: &Self, member: PortId, waiting: PortSet| {
+            let for_it = |it: &Behind| it.sibling == failing || waiting.contains(it.sibling);
+            let unsent = |it: &Behind| for_it(it) && !fabric.has_sent(it);
+            fabric.failover.awaits(member).is_some_and(|behind| behind.iter().any(unsent))
+        };
+        loop {
+            let found =
+                bundles.members(failing).iter().filter(|it| *it != failing && waits(self, *it, waiting));
+            waiting = found.collect();
+            if waiting == last {
+                break;
+            }
+            last = waiting;
+        }
+        while let Some(latest) = waiting.iter().max_by_key(|it| self.failover.number(*it)) {
+            self.failover.put_out(latest, now);
+            waiting.remove(latest);
+        }
+    }
+
+    /// Lets members return that have a carrier and no frames to move. Of several, the one that failed last goes first: it may
+    /// hold frames of the others.
+    fn begin_returns(&mut self, now: Nanos) {
+        let Some(bundles) = self.bundles.clone() else { return };
+        let mut left = self.failover.out();
+        while let Some(port) = left.iter().max_by_key(|it| self.failover.number(*it)) {
+            left.remove(port);
+            if self.failover.has_carrier(port) {
+                self.begin_return(now, port, &bundles);
             }
         }
     }
 
-    /// Lets members return that have a carrier and no frames to move.
-    fn begin_returns(&mut self, now: Nanos) {
-        let Some(bundles) = self.bundles.clone() else { return };
-        let candidates: PortSet = self.failover.recovered().collect();
-        for port in candidates.iter() {
-            let is_alone = self.siblings_up(port, &bundles).is_empty();
-            if !is_alone && (self.holds(port) || self.is_behind_another(port)) {
-                continue;
-            }
-            let Self { failover, egress, .. } = self;
-            failover.begin_return(now, port, |queue, sibling| all_frames(&egress[sibling.index()], queue));
-            match is_alone {
-                // There is none to wait for. If two failed, frames that waited at the second may now come late.
-                true => self.failover.return_at(port, now),
-                false => self.end_wait(now, port, &bundles),
-            }
+    fn begin_return(&mut self, now: Nanos, port: PortId, bundles: &Bundles) {
+        let receivers = self.receivers(port);
+        let has_to_wait = self.holds(port) || self.is_behind_another(port) || self.is_held_up(receivers);
+        if !receivers.is_empty() && has_to_wait {
+            return;
         }
+        let Self { failover, egress, .. } = self;
+        failover.begin_return(now, port, |queue, sibling| all_frames(&egress[sibling.index()], queue));
+        match receivers.is_empty() {
+            // There is none to wait for. If two failed, frames that waited at the second may now come late.
+            true => self.failover.return_at(port, now),
+            false => self.end_wait(now, port, bundles),
+        }
+        self.changed.insert(port);
+    }
+
+    /// Whether one of `ports` is paused with frames that wait. Who waited for it would hold up all priorities.
+    fn is_held_up(&self, ports: PortSet) -> bool {
+        let held = |port: PortId| {
+            let egress = &self.egress[port.index()];
+            !egress.waiting().intersection(egress.gate.pauses.stopped()).is_empty()
+        };
+        ports.iter().any(held)
     }
 
     /// Opens or closes queues after a change of a member.
@@ -109,11 +143,6 @@ impl<F: Frame> Fabric<F> {
         members.iter().filter(|it| *it != port && !self.failover.is_out(*it)).collect()
     }
 
-    fn siblings_up(&self, port: PortId, bundles: &Bundles) -> PortSet {
-        let stopped = self.failover.stopped();
-        bundles.members(port).iter().filter(|it| *it != port && !stopped.contains(*it)).collect()
-    }
-
     /// Does what is due at a stopped port. Returns whether it sends from now on.
     #[cold]
     pub(super) fn serve_stopped(&mut self, now: Nanos, port: PortId, program: &Program) -> bool {
@@ -139,7 +168,7 @@ impl<F: Frame> Fabric<F> {
         false
     }
 
-    /// Sends the control frames of a stopped port whose device sends.
+    /// Sends the control frames of a stopped port, if its device sends, and lets its watchdog judge.
     #[cold]
     pub(super) fn speak_while_stopped(
         &mut self,
@@ -152,7 +181,13 @@ impl<F: Frame> Fabric<F> {
             self.act(now, port, program);
             self.send_pauses(now, port, out);
             self.speak(now, port, program, out);
+        } else if self.egress[port.index()].watchdog_deadline(&self.store) <= now {
+            self.judge(now, port, program);
         }
+        // The watchdog may have dropped the last frame that had to move.
+        self.look_at_returns(now);
+        self.settle();
+        self.publish();
     }
 
     /// Moves frames of `port` to its siblings, queue by queue.
@@ -171,10 +206,14 @@ impl<F: Frame> Fabric<F> {
     /// room at the receiver.
     fn move_frame(&mut self, queued: Queued<F>, port: PortId, receivers: PortSet, bundles: &Bundles) {
         let (charge, length, headers) = (queued.charge, queued.length(), queued.frame.headers());
+        let takes = |it: &PortId| self.egress[it.index()].longest.takes(length, headers);
+        let receivers: PortSet = receivers.iter().filter(takes).collect();
         let descriptor = Descriptor::parse(headers, length);
         let sibling = descriptor.and_then(|it| bundles.sibling(port, receivers, &it, headers));
-        // Its headers were read when it came in.
-        let Some(sibling) = sibling.or(receivers.iter().next()) else { return };
+        // Its headers were read when it came in, but the devices of all siblings may send shorter frames only.
+        let Some(sibling) = sibling.or(receivers.iter().next()) else {
+            return self.drop_at_egress((port, queued.queue), charge, length, DropReason::Oversize);
+        };
         let load = Load::of_frame(length);
         self.ledger.relocate(charge.ingress(), (port, sibling), charge.group(), load);
         self.failover.count_moved(port, sibling, load.volume);
@@ -195,6 +234,7 @@ impl<F: Frame> Fabric<F> {
         for port in self.failover.stopped().iter() {
             self.end_wait(now, port, &bundles);
         }
+        self.begin_returns(now);
     }
 
     fn end_wait(&mut self, now: Nanos, port: PortId, bundles: &Bundles) {
@@ -215,7 +255,7 @@ impl<F: Frame> Fabric<F> {
     /// The time from which no frame that leaves through a port of `after` overtakes one that has left through `before`.
     fn in_order_from(&self, now: Nanos, before: PortSet, after: PortSet, bundles: &Bundles) -> Nanos {
         let pairs = before.iter().flat_map(|one| after.iter().map(move |other| (one, other)));
-        // What was handed over last may still be ahead of the link.
+        // The last frames that were handed over may still wait for the link.
         let gone = |port: PortId| self.egress[port.index()].gate.link_free_at().max(now);
         pairs.map(|(one, other)| gone(one) + bundles.lead(one, other)).max().unwrap_or(now)
     }

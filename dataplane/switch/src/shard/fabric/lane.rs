@@ -226,8 +226,12 @@ impl<F: Frame> Fabric<F> {
     /// Claims what waits for `port` in queues that are not paused, if the device `has_room`. Returns the bytes; none if nothing
     /// may be sent but control frames, which claim nothing beforehand: they wait for no lane.
     fn claim(&mut self, now: Nanos, port: PortId, settings: &PortSettings, has_room: bool) -> u64 {
-        let Self { lane, egress, .. } = self;
+        let Self { lane, egress, failover, .. } = self;
         let (Some(lane), egress) = (lane, &mut egress[port.index()]) else { return 0 };
+        if failover.stopped().contains(port) {
+            egress.gate.take_claim(now, lane.free_in(now, port, settings.rate), settings.tx_window);
+            return 0;
+        }
         let longest = WireBytes::of_frame(settings.max_frame);
         let link = Link { rate: settings.rate, window: settings.tx_window, longest };
         let paused = egress.gate.pauses.paused(now);

@@ -144,7 +144,10 @@ impl<F: Frame> Fabric<F> {
     /// The time when an equipped port, which has frames or PFC frames to send when they are `due`, has anything to do.
     fn equipment_deadline(&self, port: PortId, due: Nanos) -> Nanos {
         let due = match self.failover.stopped().contains(port) {
-            true if !self.failover.has_carrier(port) => return self.stopped_deadline(port),
+            true if !self.failover.has_carrier(port) => {
+                let judged = self.egress[port.index()].watchdog_deadline(&self.store);
+                return judged.min(self.stopped_deadline(port));
+            }
             true => due.min(self.stopped_deadline(port)),
             false => due,
         };
