@@ -24,23 +24,32 @@ pub(crate) use verdict::Verdict;
 
 use crate::bundle::Bundles;
 use crate::program::{ForwardingSettings, Settings};
+use std::sync::Arc;
 
 /// The tables of a program, built with it and never changed.
 pub(crate) enum Forwarding {
     Patch(Patch),
     /// The table of a bridge belongs to the shard.
     Bridge,
+    /// A patch, or a bridge if that is `None`, which knows each bundle as one port. Routes name members.
+    OfBundles(Option<Patch>, Arc<Bundles>),
     Route(Box<RouteTable>),
 }
 
 impl Forwarding {
-    pub fn new(settings: &Settings, bundles: Option<&Bundles>) -> Self {
-        match &settings.forwarding {
-            ForwardingSettings::Patch(pairs) => Self::Patch(Patch::new(pairs, settings)),
-            ForwardingSettings::Bridge(_) => Self::Bridge,
+    pub fn new(settings: &Settings, bundles: Option<&Arc<Bundles>>) -> Self {
+        let patch = match &settings.forwarding {
+            ForwardingSettings::Patch(pairs) => Some(Patch::new(pairs, settings)),
+            ForwardingSettings::Bridge(_) => None,
             ForwardingSettings::Route(route) => {
-                Self::Route(Box::new(RouteTable::new(route, settings, bundles)))
+                let bundles = bundles.map(|bundles| &**bundles);
+                return Self::Route(Box::new(RouteTable::new(route, settings, bundles)));
             }
+        };
+        match (patch, bundles) {
+            (patch, Some(bundles)) => Self::OfBundles(patch, bundles.clone()),
+            (Some(patch), None) => Self::Patch(patch),
+            (None, None) => Self::Bridge,
         }
     }
 }

@@ -78,7 +78,7 @@ impl Program {
         let behind = ports().map(|port| Arc::new(behind(&settings, port))).collect();
         let bundles = Bundles::new(&settings).map(Arc::new);
         Ok(Self {
-            forwarding: Forwarding::new(&settings, bundles.as_deref()),
+            forwarding: Forwarding::new(&settings, bundles.as_ref()),
             bundles,
             behind,
             addresses: ports().map(|port| Addresses::new(port, &settings)).collect(),
@@ -119,7 +119,7 @@ impl Program {
     pub fn ports_toward(&self, address: IpAddr) -> Option<PortSet> {
         match &self.forwarding {
             Forwarding::Route(table) => Some(table.ports_toward(address)),
-            Forwarding::Bridge | Forwarding::Patch(_) => None,
+            Forwarding::Bridge | Forwarding::Patch(_) | Forwarding::OfBundles(..) => None,
         }
     }
 

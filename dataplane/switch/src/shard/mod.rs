@@ -132,26 +132,18 @@ impl<F: Frame> Shard<F> {
         let queue = |priority: Priority| QueueId::from(priority);
         // The forwarding mode is matched here, once per burst; each arm is its own loop.
         match program.forwarding() {
-            // Routes name members.
-            Forwarding::Patch(_) | Forwarding::Bridge if program.bundles().is_some() => {
-                self.ingress_with_bundles(now, port, burst, links);
-            }
             Forwarding::Patch(patch) => {
                 let verdict = patch.verdict(port);
                 fabric.ingress(now, port, burst, program, links, |_, priority, _| (verdict, queue(priority)));
             }
-            Forwarding::Bridge if self.bridge.is_shared() => {
-                let bridge = &mut self.bridge;
-                fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
-                    (bridge.verdict::<true>(now, port, descriptor, frame.headers()), queue(priority))
-                });
-            }
+            Forwarding::Bridge if self.bridge.is_shared() => self.ingress_of_lane(now, port, burst, links),
             Forwarding::Bridge => {
                 let bridge = &mut self.bridge;
                 fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
                     (bridge.verdict::<false>(now, port, descriptor, frame.headers()), queue(priority))
                 });
             }
+            Forwarding::OfBundles(..) => self.ingress_of_bundles(now, port, burst, links),
             Forwarding::Route(table) => {
                 fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
                     (table.verdict(port, descriptor, frame.headers_mut()), queue(priority))
@@ -160,9 +152,18 @@ impl<F: Frame> Shard<F> {
         }
     }
 
-    /// As [`Shard::ingress`], where a patch or bridge knows bundles as one port each.
+    /// As [`Shard::ingress`], for a lane of a bridge.
     #[inline(never)]
-    fn ingress_with_bundles(
+    fn ingress_of_lane(&mut self, now: Nanos, port: PortId, burst: &mut Vec<F>, links: &mut impl Links<F>) {
+        let Self { program, bridge, fabric } = self;
+        fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
+            (bridge.verdict::<true>(now, port, descriptor, frame.headers()), priority.into())
+        });
+    }
+
+    /// As [`Shard::ingress`], where a patch or bridge knows each bundle as one port.
+    #[inline(never)]
+    fn ingress_of_bundles(
         &mut self,
         now: Nanos,
         port: PortId,
@@ -170,15 +171,15 @@ impl<F: Frame> Shard<F> {
         links: &mut impl Links<F>,
     ) {
         let Self { program, bridge, fabric } = self;
-        let Some(bundles) = program.bundles() else { return };
+        let Forwarding::OfBundles(patch, bundles) = program.forwarding() else { return };
         let (head, shared) = (bundles.head(port), bridge.is_shared());
         fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
-            let verdict = match program.forwarding() {
-                Forwarding::Patch(patch) => patch.verdict(head),
-                _ if shared => bridge.verdict::<true>(now, head, descriptor, frame.headers()),
-                _ => bridge.verdict::<false>(now, head, descriptor, frame.headers()),
+            let verdict = match patch {
+                Some(patch) => patch.verdict(head),
+                None if shared => bridge.verdict::<true>(now, head, descriptor, frame.headers()),
+                None => bridge.verdict::<false>(now, head, descriptor, frame.headers()),
             };
-            (bundles.spread(verdict, descriptor, frame.headers()), QueueId::from(priority))
+            (bundles.spread(verdict, descriptor, frame.headers()), priority.into())
         });
     }
 

@@ -47,16 +47,23 @@ impl<F: Frame> Fabric<F> {
                 break;
             }
         }
-        if self.steered.contains(port) {
-            self.egress[port.index()].note_waiting();
-        }
-        if is_equipped {
-            self.look_at_returns(now);
+        if self.followed_up.contains(port) {
+            self.follow_up(now, port);
         }
         self.settle();
         self.publish();
         // A frame that just left may have ended a pause: send its XON now rather than in another call.
         self.send_pauses(now, port, out);
+    }
+
+    /// Looks at what the frames that `port` has sent leave behind: in queues for far ports, and for members of its bundle that
+    /// wait for them.
+    #[inline(never)]
+    fn follow_up(&mut self, now: Nanos, port: PortId) {
+        if self.steered.contains(port) {
+            self.egress[port.index()].note_waiting();
+        }
+        self.look_at_returns(now);
     }
 
     /// Lets the flow control, the watchdog and the ECN thresholds of an equipped port act.

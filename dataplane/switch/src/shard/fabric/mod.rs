@@ -74,6 +74,8 @@ pub(super) struct Fabric<F> {
     notifying: PortSet,
     /// Ports of this shard that have a queue for each far port.
     steered: PortSet,
+    /// Ports of this shard after whose egress there is more to do: those, and members of a bundle of which one does not send.
+    followed_up: PortSet,
     /// Ports of this shard that do more than to send frames and to exchange PFC frames. All others skip in one test
     /// what these do.
     equipped: PortSet,
@@ -117,6 +119,7 @@ impl<F: Frame> Fabric<F> {
             senders: numbers().map(|_| None).collect(),
             notifying: PortSet::EMPTY,
             steered: PortSet::EMPTY,
+            followed_up: PortSet::EMPTY,
             equipped: PortSet::EMPTY,
             has_others: ledger.shards() > 1,
             bundles: None,
@@ -226,7 +229,9 @@ impl<F: Frame> Fabric<F> {
         };
         self.steered = self.owned.iter().filter(steers).collect();
         self.equipped = self.owned.iter().filter(is_equipped).collect();
-        self.equipped = self.equipped.union(self.beside_stopped());
+        let beside_stopped = self.beside_stopped();
+        self.equipped = self.equipped.union(beside_stopped);
+        self.followed_up = self.steered.union(beside_stopped);
     }
 
     #[inline]
