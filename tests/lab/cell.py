@@ -19,7 +19,9 @@ LINK_BPS = 100_000_000
 WINDOW_BYTES = 128 * perftest.MTU
 # A frame of a message takes so much of the link: FCS, preamble and gap are 24 bytes.
 WIRE = perftest.HEADERS + perftest.MTU + 24
-SLOW_RATE, SLOW_VOLUME, SLOW_SHORT = "20M", Volume("write", 16, 5, 64 * KIB), Volume("write", 4, 6, 64 * KIB)
+# Short messages, since a receiver acknowledges only the last frame of each: LSCC finds a queue pair by the numbers of
+# these answers, and learns from one of 16.
+SLOW_RATE, SLOW_VOLUME, SLOW_SHORT = "20M", Volume("write", 16, 80, 4 * KIB), Volume("write", 4, 96, 4 * KIB)
 # A timeout of 0.27 s: here frames are lost, and wait for it.
 LOSSY_VOLUME = Volume("write", 8, 5, 16 * KIB, traffic_class=perftest.LOSSY_CLASS, timeout=16)
 # perftest's default of 67 ms, where what is outstanding takes 0.2 s.
