@@ -1,10 +1,11 @@
-//! Grant frames: slots of BifrostX, credits, grants for far ports, and pages of destinations.
+//! Grant frames: slots of BifrostX, credits, grants for far ports, pages of destinations, and hellos.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use wire::ethernet::{HEADER_LEN, MacAddress};
 use wire::grants::Message;
+use wire::rate_feedback::Key;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(message) = Message::parse(data) else { return };
@@ -12,4 +13,7 @@ fuzz_target!(|data: &[u8]| {
     let length = message.frame_len();
     assert_eq!(message.emit(MacAddress([2, 0, 0, 0, 0, 1]), &mut out), Ok(length));
     assert_eq!(out[HEADER_LEN..length], data[..length - HEADER_LEN]);
+    if let Message::Hello(hello) = message {
+        assert!(hello.sealed(&Key([7; 16])).is_sealed_by(&Key([7; 16])));
+    }
 });

@@ -58,7 +58,7 @@ pub(crate) fn build(
         emulations.push(emulation);
     }
     notifiers::add_queues(&mut ports);
-    bundle::build(document, &mut ports, &links, &emulations, problems);
+    bundle::build(document, &mut ports, &links, (&emulations, directory), problems);
     let dpdk = runtime::dpdk(document.dpdk(), name);
     let runtime = Runtime {
         devices: device::build(document, &ports, &dpdk, problems),

@@ -1,18 +1,30 @@
 //! Makes ports members of bundles.
 
+use std::path::Path;
+
+use switch::liveness::{Hellos, Liveness, Proof};
 use switch::program::{Membership, PortSettings};
-use units::PortId;
+use units::{Bytes, Interval, PortId, WireBytes};
+use wire::grants::hello::Place as HelloPlace;
+use wire::rate_feedback::Key;
+
+use crate::build::Built;
 
 use crate::keys::bundle::BundleDecl;
 use crate::keys::document::Document;
 use crate::keys::port::PortDecl;
+use crate::lateness;
 use crate::link::Link;
 use crate::notes::Problems;
+use crate::notifiers::lscc;
 use crate::place::Place;
 use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
-use crate::table::{at, list};
-use crate::value::Name;
+use crate::table::{Table, at, list, or};
+use crate::value::{LivenessWord, Name};
+
+/// The default of `return_after` with hellos.
+const RETURN_AFTER: Interval = Interval::from_secs(60);
 
 /// The ports that `decl` names, and notes those that do not exist.
 pub(crate) fn members(decl: &BundleDecl, ports: &[PortDecl], problems: &Problems<'_>) -> Vec<PortId> {
@@ -33,15 +45,17 @@ pub(crate) fn build(
     document: &Document,
     ports: &mut [PortSettings],
     links: &[Link],
-    emulations: &[Option<Emulation>],
+    (emulations, directory): (&[Option<Emulation>], Option<&Path>),
     problems: &Problems<'_>,
 ) {
     let named = document.bundles().iter().flat_map(BundleDecl::names);
     problems.refuse_second(named.map(|name| (&name.place, format!("a member called \"{}\"", name.value))));
-    for decl in document.bundles() {
+    let Some(chassis) = ports.first().map(|port| port.mac) else { return };
+    for (number, decl) in (0..=u8::MAX).zip(document.bundles()) {
+        let key = key(decl, directory, problems);
         let members = members(decl, document.ports(), problems);
         let Some(head) = members.first().copied() else { continue };
-        for member in members {
+        for (place, member) in (0..=u8::MAX).zip(members) {
             let (link, index) = (&links[member.index()], member.index());
             let Some(distance) = link.distance else {
                 let when = "on a member of a bundle; for example, write distance = \"80km\"";
@@ -55,7 +69,58 @@ pub(crate) fn build(
             let most = bounds.map_or(distance.propagation(), |it| it.most.max(distance.propagation()));
             let delay = bounds.map(|it| it.least).or(emulated).map_or(most, |least| least.min(most));
             let bundle = decl.name().into();
-            ports[index].bundle = Some(Membership { bundle, head, delay, jitter: most - delay });
+            let place = HelloPlace { chassis, bundle: number, member: place };
+            let liveness = liveness(decl, key, &ports[index], place);
+            ports[index].bundle = Some(Membership { bundle, head, delay, jitter: most - delay, liveness });
+        }
+    }
+}
+
+/// The key of the hellos of `decl`. Notes an error if there is none, or a warning if it is public.
+fn key(decl: &BundleDecl, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Key> {
+    let place = decl.first(&["key", "key_file"]);
+    let key = lscc::key(decl.key.as_ref(), decl.key_file.as_ref(), directory, problems);
+    let lacks_key = decl.key_file.is_none() && key.is_none();
+    if decl.liveness() == LivenessWord::Hello && lacks_key {
+        let when = "with liveness = \"hello\"; write key_file = \"lh.key\", for a file with the key that both ends share";
+        problems.error(&place.of_key("key"), ProblemKind::Needed { when });
+    }
+    if key == Some(lscc::EXAMPLE_KEY) {
+        problems.warning(place, ProblemKind::HelloExampleKey);
+    }
+    key
+}
+
+/// How a member shows that it lives; `None` if its carrier alone does, at once.
+fn liveness(decl: &BundleDecl, key: Option<Key>, port: &PortSettings, place: HelloPlace) -> Option<Liveness> {
+    let (hold_off, sends_hellos) = (decl.hold_off(), decl.liveness() == LivenessWord::Hello);
+    let default = if sends_hellos { RETURN_AFTER } else { Interval::ZERO };
+    let return_after = or(&decl.return_after, default);
+    // What the device holds, in the shortest frames.
+    let overtaken = port.rate.bytes_in(port.tx_window) / WireBytes::of_frame(Bytes(0)).0 + 1;
+    let hellos = |key| Proof::Hellos(Hellos { place, interval: decl.interval(), key, overtaken });
+    let proof = if sends_hellos { hellos(key?) } else { Proof::Carrier };
+    let waits = sends_hellos || hold_off > Interval::ZERO || return_after > Interval::ZERO;
+    waits.then_some(Liveness { proof, hold_off, return_after, measures_delay: false })
+}
+
+/// Warns about members that a core which is as late as the buffer covers may take for dead.
+pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
+    for decl in document.bundles().iter().filter(|decl| decl.liveness() == LivenessWord::Hello) {
+        let members = members(decl, document.ports(), problems).into_iter();
+        let covered = |port: PortId| {
+            lateness::covered(
+                &built.settings.ports[port.index()],
+                &built.links[port.index()],
+                built.cell_occupancy,
+            )
+        };
+        let detection = decl.interval() * Liveness::MULTIPLIER.into();
+        if let Some(covered) = members.filter_map(covered).max().filter(|covered| *covered > detection) {
+            problems.warning(
+                decl.first(&["interval", "liveness"]),
+                ProblemKind::HelloLateness { detection, covered },
+            );
         }
     }
 }
@@ -74,9 +139,29 @@ pub(crate) fn in_force(ports: &[PortSettings]) -> Option<Vec<BundleDecl>> {
         BundleDecl {
             name: at(Name(own.bundle.clone())),
             members: list(core::iter::once(first.clone()).chain(others)),
+            liveness: own.liveness.and_then(|it| at(word(&it))),
+            interval: hellos(own).and_then(|it| at(it.interval)),
+            hold_off: own.liveness.and_then(|it| at(it.hold_off)),
+            return_after: own.liveness.and_then(|it| at(it.return_after)),
+            key: hellos(own).and_then(|it| at(Some(it.key))),
+            key_file: None,
             place: Place::default(),
         }
     });
     let decls: Vec<_> = decls.collect();
     (!decls.is_empty()).then_some(decls)
+}
+
+fn hellos(own: &Membership) -> Option<Hellos> {
+    match own.liveness?.proof {
+        Proof::Hellos(hellos) => Some(hellos),
+        Proof::Carrier => None,
+    }
+}
+
+fn word(liveness: &Liveness) -> LivenessWord {
+    match liveness.proof {
+        Proof::Hellos(_) => LivenessWord::Hello,
+        Proof::Carrier => LivenessWord::Carrier,
+    }
 }

@@ -137,7 +137,7 @@ impl Gateway {
 }
 
 /// The lateness that `port` on `link` covers.
-fn covered(port: &PortSettings, link: &Link, cell_occupancy: f64) -> Option<Interval> {
+pub(crate) fn covered(port: &PortSettings, link: &Link, cell_occupancy: f64) -> Option<Interval> {
     let least = port.groups.iter().filter_map(GroupSettings::lossless).map(|group| group.headroom).min()?;
     if let Some(lateness) = flow_control::lateness(&port.flow_control) {
         return Some(lateness);

@@ -8,6 +8,7 @@ use switch::program::{
 use units::{Bytes, PortId, Priority};
 
 use crate::build::Built;
+use crate::bundle;
 use crate::cores;
 use crate::flow_control::{self, bifrost};
 use crate::headroom::{HeadroomSum, frame_time};
@@ -34,6 +35,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     check_cores(built, document, problems);
     check_teams(&built.settings, &built.runtime, document, problems);
     check.headroom_pool();
+    bundle::check(built, document, problems);
     for (index, decl) in document.ports().iter().enumerate() {
         let port = &built.settings.ports[index];
         check.pause(index, port, decl);

@@ -206,6 +206,14 @@ pub enum ProblemKind {
     )]
     LsccExampleKey,
     #[error(
+        "the key of config/keys/example.key is public, so anyone who can send into these links can forge hellos; create a key of your own with openssl rand -hex 16"
+    )]
+    HelloExampleKey,
+    #[error(
+        "a link is taken to be dead after {detection} without a hello, but the buffer covers workers that are late by {covered}: the other end may cut a link whose worker is only late; make interval longer"
+    )]
+    HelloLateness { detection: Interval, covered: Interval },
+    #[error(
         "without a step, the advertised rate jumps from one end to the other once it reaches least or most; remove step to get one that senders can follow"
     )]
     LsccNoStep,

@@ -12,6 +12,7 @@ use units::Priority;
 
 use crate::build::Built;
 use crate::flow_control;
+use crate::keys::bundle::BundleDecl;
 use crate::keys::document::Document;
 use crate::keys::forwarding::ForwardingDecl;
 use crate::keys::port::PortDecl;
@@ -247,6 +248,12 @@ fn of_lanes(LanesRefusal { port, what }: &LanesRefusal, document: &Document) -> 
         }
         U::Notifiers | U::Queues => notifiers::place_of_first(port).clone(),
         U::Remap => port.first(&["remap"]).clone(),
+        U::Liveness => {
+            let names = |decl: &&BundleDecl| decl.names().any(|name| name.value == port.name());
+            let bundle = document.bundles().iter().find(names);
+            let keys = ["liveness", "return_after", "hold_off"];
+            bundle.map_or(&port.place, |decl| decl.first(&keys)).clone()
+        }
         U::Int => port.first(&["int"]).clone(),
     };
     (place, "remove it")

@@ -351,6 +351,8 @@ words! {
     pub(crate) enum VirtualIncomingWord { "counter" => Counter, "history" => History }
     /// The notifications that LSCC sends to senders.
     pub(crate) enum DirectWord { "cnp" => Cnp, "int" => Int }
+    /// The proof that a link of a bundle lives.
+    pub(crate) enum LivenessWord { "carrier" => Carrier, "hello" => Hello }
     /// Disables the watchdog.
     pub(crate) enum NoWatchdog { "none" => None }
 }

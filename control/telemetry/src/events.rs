@@ -4,6 +4,7 @@
 //! for it follow. `docs/events.md` lists the kinds, and a test compares both.
 
 use serde::Serialize;
+use switch::liveness::{DownCause, LinkChange};
 use switch::{FlowChange, Happening, WatchdogChange};
 use units::{PortId, Priority};
 
@@ -72,6 +73,12 @@ kinds! {
     Ecn = "ecn" { step: &'static str, kmin_bytes: u64, kmax_bytes: u64 }
     /// The sender of a flow is known, or no longer, or moved
     Flow = "flow" { change: &'static str, source: String, destination: String, destination_qp: u32, source_qp: Option<u32> }
+    /// A link of a bundle is up, held, out, proving or drained, as its liveness says
+    Liveness = "liveness" { from: &'static str, to: &'static str, cause: Option<&'static str> }
+    /// A link of a bundle that is up lost data frames on their way to this end
+    LostOnLink = "lost_on_link" { frames: u64 }
+    /// A hello of another link came: a cable is crossed
+    Crossed = "crossed" { chassis: String, bundle: u8, member: u8 }
     /// A link went up or down
     Link = "link" { up: bool }
     /// The MTU of a device changed
@@ -170,7 +177,20 @@ impl From<&switch::Event> for What {
                 Self::Ecn { step: step.name(), kmin_bytes: kmin.0, kmax_bytes: kmax.0 }
             }
             Happening::Flow(change) => flow(&change),
+            Happening::Link(change) => link(change),
             Happening::Lost { events } => Self::Lost { events },
+        }
+    }
+}
+
+fn link(change: LinkChange) -> What {
+    match change {
+        LinkChange::State { from, to, cause } => {
+            What::Liveness { from: from.name(), to: to.name(), cause: cause.map(DownCause::name) }
+        }
+        LinkChange::Lost { frames } => What::LostOnLink { frames },
+        LinkChange::Crossed { place } => {
+            What::Crossed { chassis: place.chassis.to_string(), bundle: place.bundle, member: place.member }
         }
     }
 }

@@ -33,6 +33,7 @@ pub mod lanes;
 mod ledger;
 pub mod link_agent;
 pub mod link_delay;
+pub mod liveness;
 pub mod program;
 mod queue;
 mod reason;

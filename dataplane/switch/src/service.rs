@@ -1,8 +1,9 @@
 //! The shape of a service of a port: it exchanges frames with the other end of the link, beside data and pauses.
 //!
 //! Services are the messages of a flow control ([`crate::flow_control`]), the measurement of a link
-//! ([`crate::link_delay`]) and the link agent ([`crate::link_agent`]). A port configures them with its settings, asks them
-//! for the next frame when that is due and the link is free, and gives them the frames of the other end.
+//! ([`crate::link_delay`]), its hellos ([`crate::liveness`]) and the link agent ([`crate::link_agent`]). A port
+//! configures them with its settings, asks them for the next frame when that is due and the link is free, and gives
+//! them the frames of the other end.
 
 use units::{Nanos, Priority, WireBytes};
 use wire::ethernet::MacAddress;

@@ -51,6 +51,8 @@ units::named! {
         RateFeedback = "rate feedback",
         /// Grant frame.
         Grants = "grant frame",
+        /// Control packet of Bidirectional Forwarding Detection.
+        Bfd = "BFD",
         /// MAC control frame.
         MacControl = "MAC control",
         /// Priority-based flow control frame.

@@ -13,6 +13,7 @@
 //! on the wire, and the payload is the part that is present.
 
 pub mod arp;
+pub mod bfd;
 mod bytes;
 pub mod checksum;
 mod error;

@@ -243,6 +243,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
     /// are paused.
     #[inline(never)]
     fn note_full_burst(&mut self, index: usize, last: Nanos) {
+        self.shard.note_unread(self.now, self.ports[index].id, false);
         let port = &mut self.ports[index];
         if !port.ring.note_full(self.turns, last) || self.deep_rings.contains(port.id) {
             return;
@@ -291,6 +292,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         let port = port.id;
         if self.monitor.is_late(self.now.since(last)) {
             self.shard.allow_late(port, self.now.since(last));
+            self.shard.note_unread(self.now, port, true);
         }
         self.shard.ingress(self.now, port, &mut self.burst, &mut self.ports);
         self.profiler.end_stage(ProfileStage::Ingress, &mut self.clock);

@@ -25,7 +25,7 @@ const ALLOWED_BELOW_THE_CORE: &[(&str, &str)] = &[
     ("serde", "the state of a simulation as bytes"),
     ("serde-big-array", "the same for arrays of more than 32 elements"),
     ("serde_core", "the traits of serde"),
-    ("siphasher", "the tag of a feedback message"),
+    ("siphasher", "the tags of feedback messages and hellos"),
     ("thiserror", "error enums"),
     ("zerocopy", "fixed structs over bytes"),
 ];

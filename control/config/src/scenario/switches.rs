@@ -51,6 +51,9 @@ pub(super) struct Maker<'a> {
     pub uses: &'a Uses,
 }
 
+/// A key for hellos: a simulation has no attackers.
+const KEY_OF_HELLOS: &str = "5c0ff1e5c0ff1e5c0ff1e5c0ff1e5c0f";
+
 /// A switch, ready to run.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
@@ -71,11 +74,12 @@ impl Maker<'_> {
             return self.load(node, file, problems);
         }
         let (mut document, unread) = self.document(id);
+        let for_bundles = document.take("bundle");
         let mut text = document.text();
         let name = format!("{} (generated)", node.name);
         let mut parsed = load::parse(&text, &name);
         if let Ok(gateway) = &parsed
-            && let Some(bundles) = self.bundles(node, gateway)
+            && let Some(bundles) = self.bundles(node, gateway, for_bundles.as_ref())
         {
             document.put("bundle", bundles);
             text = document.text();
@@ -155,7 +159,7 @@ impl Maker<'_> {
     }
 
     /// The bundles of a switch: its links to one other switch each, where their settings allow it.
-    fn bundles(&self, node: &PlanNode, gateway: &Gateway) -> Option<Node> {
+    fn bundles(&self, node: &PlanNode, gateway: &Gateway, stated: Option<&Node>) -> Option<Node> {
         let settings = gateway.program.settings();
         let mut groups: BTreeMap<&str, Vec<PortId>> = BTreeMap::new();
         for (number, port) in (0..).map(PortId).zip(&node.ports) {
@@ -167,7 +171,14 @@ impl Maker<'_> {
         groups.retain(|_, members| settings.may_bundle(members).is_ok());
         let bundle = |(peer, members): (&&str, &Vec<PortId>)| {
             let members = members.iter().map(|it| Node::leaf(node.ports[it.index()].name.as_str()));
-            Node::table([("name", Node::leaf(*peer)), ("members", Node::array(members.collect()))])
+            let mut made =
+                Node::table([("name", Node::leaf(*peer)), ("members", Node::array(members.collect()))]);
+            stated.iter().for_each(|stated| made.merge((*stated).clone()));
+            let sends_hellos = made.get("liveness").is_some_and(|it| it.tree == Tree::Leaf("hello".into()));
+            if sends_hellos && made.get("key").is_none() {
+                made.set("key", KEY_OF_HELLOS);
+            }
+            made
         };
         (!groups.is_empty()).then(|| Node::array(groups.iter().map(bundle).collect()))
     }

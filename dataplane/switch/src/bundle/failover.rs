@@ -6,6 +6,7 @@
 
 use super::Bundles;
 use crate::ledger::Volume;
+use crate::liveness::{LinkState, Monitor};
 use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos, PortId, PortSet, Priority, QueueId};
 
@@ -19,6 +20,8 @@ units::named! {
         Up = "up",
         /// Its frames move to its siblings.
         Out = "out",
+        /// Its link has failed a moment ago, and may come back as if nothing had been. Its frames wait.
+        Held = "held",
         /// It waits until its siblings have sent what was moved to them.
         Returning = "returning",
     }
@@ -57,8 +60,9 @@ impl core::ops::AddAssign for BundleReport {
     fn add_assign(&mut self, other: Self) {
         let far = |state| match state {
             MemberState::Up => 0,
-            MemberState::Returning => 1,
-            MemberState::Out => 2,
+            MemberState::Held => 1,
+            MemberState::Returning => 2,
+            MemberState::Out => 3,
         };
         self.state = if far(other.state) > far(self.state) { other.state } else { self.state };
         self.moved_out += other.moved_out;
@@ -66,6 +70,31 @@ impl core::ops::AddAssign for BundleReport {
         self.failures = self.failures.max(other.failures);
         self.returns = self.returns.max(other.returns);
         self.gave_up = self.gave_up.max(other.gave_up);
+    }
+}
+
+/// What is known of the link of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Verdict {
+    /// It carries data.
+    Lives,
+    /// It has failed a moment ago.
+    Held,
+    /// It carries no data.
+    Failed,
+}
+
+impl Verdict {
+    pub fn of(monitor: &Monitor) -> Self {
+        match monitor.state() {
+            LinkState::Up => Self::Lives,
+            LinkState::Held => Self::Held,
+            LinkState::Out | LinkState::Proving | LinkState::Drained => Self::Failed,
+        }
+    }
+
+    pub fn of_carrier(is_up: bool) -> Self {
+        if is_up { Self::Lives } else { Self::Failed }
     }
 }
 
@@ -81,6 +110,7 @@ pub(crate) struct Behind {
 #[derive(Debug, Serialize, Deserialize)]
 struct Member {
     has_carrier: bool,
+    verdict: Verdict,
     /// When its frames may move; or when it sends, once its siblings have sent theirs, and never before.
     acts_at: Nanos,
     /// The end of its patience, while it returns.
@@ -103,8 +133,9 @@ pub(crate) struct Failover {
 }
 
 impl Failover {
-    /// Takes the members of `bundles`, who keep their state: no reload changes who is a member.
-    pub fn configure(&mut self, bundles: Option<&Bundles>, ports: usize) {
+    /// Takes the members of `bundles`, who keep their state: no reload changes who is a member. New ones send at once, but for
+    /// those that are `watched`: their links have yet to show that they live.
+    pub fn configure(&mut self, bundles: Option<&Bundles>, ports: usize, watched: PortSet) {
         self.members.resize_with(ports, || None);
         for (port, member) in (0..).map(PortId).zip(&mut self.members) {
             let siblings = bundles.map_or(PortSet::EMPTY, |bundles| bundles.members(port));
@@ -113,16 +144,24 @@ impl Failover {
                 self.stopped.remove(port);
                 continue;
             }
+            if member.is_none() && watched.contains(port) {
+                self.stopped.insert(port);
+            }
             let new = || {
                 let others = siblings.iter().filter(|it| *it != port);
                 let others = others.map(|sibling| Behind { sibling, frames: [0; Priority::COUNT] });
+                let (verdict, state) = match watched.contains(port) {
+                    true => (Verdict::Failed, MemberState::Out),
+                    false => (Verdict::Lives, MemberState::Up),
+                };
                 Box::new(Member {
                     has_carrier: true,
+                    verdict,
                     acts_at: Nanos::ZERO,
                     until: Nanos::NEVER,
                     number: 0,
                     behind: others.collect(),
-                    report: BundleReport::NEW,
+                    report: BundleReport { state, ..BundleReport::NEW },
                 })
             };
             member.get_or_insert_with(new);
@@ -157,15 +196,30 @@ impl Failover {
         self.member(port).is_none_or(|member| member.has_carrier)
     }
 
-    /// Stops `port`, whose link has no carrier. Its frames move from `moves_at` on.
-    pub fn fail(&mut self, port: PortId, moves_at: Nanos) {
+    /// Sets whether the device of `port` sends.
+    pub fn set_carrier(&mut self, port: PortId, up: bool) {
+        self.member_mut(port).iter_mut().for_each(|member| member.has_carrier = up);
+    }
+
+    /// What is known of the link of `port`.
+    pub fn verdict(&self, port: PortId) -> Verdict {
+        self.member(port).map_or(Verdict::Lives, |member| member.verdict)
+    }
+
+    /// Stops `port`, of whose link `verdict` says that it does not live. Its frames move from `moves_at` on.
+    pub fn fail(&mut self, port: PortId, verdict: Verdict, moves_at: Nanos) {
         let is_out = self.is_out(port);
         if !is_out {
             self.put_out(port, moves_at);
         }
         let Some(member) = self.member_mut(port) else { return };
-        member.report.failures += u64::from(member.has_carrier);
-        member.has_carrier = false;
+        member.report.failures += u64::from(verdict == Verdict::Failed && member.verdict != Verdict::Failed);
+        member.verdict = verdict;
+    }
+
+    /// Whether `port` sends.
+    pub fn is_up(&self, port: PortId) -> bool {
+        self.member(port).is_some_and(|member| member.report.state == MemberState::Up)
     }
 
     /// Lets the frames of `port` move from `moves_at` on, and before those of members that are out already.
@@ -187,9 +241,23 @@ impl Failover {
         self.member(port).map_or(0, |member| member.number)
     }
 
-    /// Notes that the link of `port` has a carrier.
+    /// Stops `port`, which sends, for a while. Its frames stay.
+    pub fn hold(&mut self, port: PortId) {
+        let Some(member) = self.member_mut(port) else { return };
+        member.verdict = Verdict::Held;
+        member.report.state = MemberState::Held;
+        (member.acts_at, member.until) = (Nanos::NEVER, Nanos::NEVER);
+        self.stopped.insert(port);
+    }
+
+    /// Notes that the link of `port` lives. A port that was held sends.
     pub fn recover(&mut self, port: PortId) {
-        self.member_mut(port).iter_mut().for_each(|member| member.has_carrier = true);
+        let Some(member) = self.member_mut(port) else { return };
+        member.verdict = Verdict::Lives;
+        if member.report.state == MemberState::Held {
+            member.report.state = MemberState::Up;
+            self.stopped.remove(port);
+        }
     }
 
     /// The members that are out.

@@ -42,7 +42,8 @@ fn settings() -> Settings {
     };
     let mut ports = vec![port(0, 8)];
     for (number, (rate, delay)) in (1..).zip(RATES.into_iter().zip(DELAYS)) {
-        let bundle = Membership { bundle: "lh".into(), head: MEMBERS[0], delay, jitter: JITTER };
+        let bundle =
+            Membership { bundle: "lh".into(), head: MEMBERS[0], delay, jitter: JITTER, liveness: None };
         ports.push(PortSettings { bundle: Some(bundle), ..port(number, rate) });
     }
     let pool = Bytes(64 << 20);

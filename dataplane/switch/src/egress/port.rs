@@ -179,7 +179,12 @@ impl EgressPort {
 
     /// All that it has sent so far, control frames among it.
     pub fn sent(&self) -> Volume {
-        self.control + self.queues.iter().map(|queue| queue.counters.transmitted).sum()
+        self.control + self.data_sent()
+    }
+
+    /// The data that it has sent so far.
+    pub fn data_sent(&self) -> Volume {
+        self.queues.iter().map(|queue| queue.counters.transmitted).sum()
     }
 
     /// Bytes that the frames in the first queues of `priorities` take on the wire, short ones not counted as padded.

@@ -18,6 +18,7 @@ use crate::egress::WatchdogChange;
 use crate::flow_control::PauseCause;
 use crate::flows::FlowChange;
 use crate::ledger::Volume;
+use crate::liveness::LinkChange;
 use crate::reason::DropReason;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, Priority};
@@ -95,6 +96,8 @@ pub enum Happening {
     },
     /// The sender's queue pair of a flow is known, or no longer.
     Flow(FlowChange),
+    /// The link of a member of a bundle changed, as its liveness says.
+    Link(LinkChange),
     /// Events that found no room.
     Lost {
         /// Their number.
@@ -112,9 +115,11 @@ impl Happening {
             | Self::XonReached { .. }
             | Self::HeadroomEntered { .. }
             | Self::Flow(_) => true,
-            Self::Watchdog(_) | Self::Dropped { .. } | Self::EcnThresholds { .. } | Self::Lost { .. } => {
-                false
-            }
+            Self::Watchdog(_)
+            | Self::Dropped { .. }
+            | Self::EcnThresholds { .. }
+            | Self::Link(_)
+            | Self::Lost { .. } => false,
         }
     }
 }

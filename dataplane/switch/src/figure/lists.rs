@@ -9,13 +9,15 @@ use crate::forwarding;
 use crate::ingress;
 use crate::link_agent;
 use crate::link_delay;
+use crate::liveness;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 18] = [
+pub static LISTS: [&FigureList; 19] = [
     &forwarding::figures::FIGURES,
     &forwarding::figures::BOUNCES,
     &ingress::figures::FIGURES,
     &bundle::figures::FIGURES,
+    &liveness::figures::FIGURES,
     &bifrost::figures::FIGURES,
     &bifrostx::figures::FIGURES,
     &port_grants::figures::FIGURES,

@@ -11,6 +11,7 @@ use crate::forwarding::BounceCounters;
 use crate::ledger::{Ledger, Load, Volume};
 use crate::link_agent::Agent;
 use crate::link_delay::Meter;
+use crate::liveness::Monitor;
 use crate::program::{PortSettings, Program};
 use crate::reason::{Consumed, DropReason, PerReason};
 use crate::service::Service;
@@ -52,6 +53,10 @@ pub(crate) struct IngressPort {
     /// The measurement of its link.
     pub meter: Option<Box<Meter>>,
     pub agent: Option<Box<Agent>>,
+    /// Whether its link lives, where more than the carrier tells.
+    pub liveness: Option<Box<Monitor>>,
+    /// Whether the last burst was full, until the monitor has been told.
+    pub burst_was_full: bool,
     pub counters: IngressCounters,
     pub bounces: BounceCounters,
     pub hidden: HiddenCounters,
@@ -95,6 +100,8 @@ impl IngressPort {
                 .map(|lscc| RateAdvertiser::at_rest(id, lscc, program.settings().seed)),
             meter: settings.link_delay.map(|it| Box::new(Meter::new(it, settings.mac))),
             agent: settings.link_agent.as_ref().map(|it| Box::new(Agent::new(it))),
+            liveness: monitor(id, program),
+            burst_was_full: false,
             counters,
             bounces: BounceCounters::default(),
             hidden: HiddenCounters::default(),
@@ -135,6 +142,10 @@ impl IngressPort {
         match (settings.link_agent.as_ref().filter(|_| !self.follows), &mut self.agent) {
             (Some(it), Some(agent)) => agent.configure(it),
             (it, agent) => *agent = it.map(|it| Box::new(Agent::new(it))),
+        }
+        match (settings.bundle.as_ref().and_then(|it| it.liveness), &mut self.liveness) {
+            (Some(it), Some(monitor)) => monitor.configure(now, it),
+            (_, place) => *place = monitor(self.id, program),
         }
         self.pauses.configure(settings.pfc.pause, settings.rate);
         for priority in Priority::all() {
@@ -183,7 +194,7 @@ impl IngressPort {
 
     /// Whether it has a flow control with deadlines of its own, or another service.
     pub fn acts(&self) -> bool {
-        self.scheme.acts() || self.meter.is_some() || self.agent.is_some()
+        self.scheme.acts() || self.meter.is_some() || self.agent.is_some() || self.liveness.is_some()
     }
 
     /// When the next frame of a service is due, if the link is free.
@@ -191,7 +202,8 @@ impl IngressPort {
     pub fn frame_due(&self) -> Nanos {
         let meter = self.meter.as_ref().map_or(Nanos::NEVER, |it| it.frame_due());
         let agent = self.agent.as_ref().map_or(Nanos::NEVER, |it| it.frame_due());
-        self.scheme.frame_due().min(meter).min(agent)
+        let hello = self.liveness.as_ref().map_or(Nanos::NEVER, |it| it.frame_due());
+        self.scheme.frame_due().min(meter).min(agent).min(hello)
     }
 
     /// Whether a component here sleeps until frames come in.
@@ -444,6 +456,12 @@ impl IngressPort {
         self.has_dropped = true;
         self.counters.dropped[priority.index()][reason.index()].count(length);
     }
+}
+
+/// The monitor of the link of `port`, where more than the carrier tells whether it lives. No program of several lanes has one.
+fn monitor(port: PortId, program: &Program) -> Option<Box<Monitor>> {
+    let liveness = program.port(port).bundle.as_ref()?.liveness?;
+    Some(Box::new(Monitor::new(liveness, program.settings().seed ^ u64::from(port.0))))
 }
 
 /// The view of `port`, which has these `lossless` priorities, that its scheme gets.

@@ -30,6 +30,8 @@ units::named! {
         Queues = "a second queue of a priority",
         /// ECN thresholds that move.
         AdaptiveEcn = "adaptive ECN",
+        /// Liveness of the members of a bundle by more than their carriers.
+        Liveness = "the liveness of its bundle",
         /// In-band telemetry.
         Int = "in-band telemetry",
     }
@@ -71,6 +73,7 @@ fn unshared(port: &PortSettings) -> Option<Unshared> {
         (limited, Unshared::RateLimit),
         (port.remap != Default::default(), Unshared::Remap),
         (adapts, Unshared::AdaptiveEcn),
+        (port.bundle.as_ref().is_some_and(|it| it.liveness.is_some()), Unshared::Liveness),
         (port.int, Unshared::Int),
     ];
     found.into_iter().find_map(|(is_there, what)| is_there.then_some(what))

@@ -1,5 +1,6 @@
 //! Members of bundles, and what is wrong with them.
 
+use crate::liveness::Liveness;
 use units::{Interval, PortId};
 
 /// The membership of a port in a bundle: links to one neighbour that are one port to forwarding. They differ in device, rate
@@ -14,6 +15,8 @@ pub struct Membership {
     pub delay: Interval,
     /// The time that a frame may take beyond that.
     pub jitter: Interval,
+    /// How the link shows that it lives; `None` if it does as long as it has a carrier.
+    pub liveness: Option<Liveness>,
 }
 
 /// An error in the members of a bundle.

@@ -126,7 +126,7 @@ mod tests {
             let (delay, jitter) = (Interval(1_000), Interval::ZERO);
             let head = PortId(members[0]);
             ports[usize::from(*member)].bundle =
-                Some(Membership { bundle: "lh".into(), head, delay, jitter });
+                Some(Membership { bundle: "lh".into(), head, delay, jitter, liveness: None });
         }
         let pool = Bytes(1 << 20);
         let buffer = BufferSettings { shared: pool, headroom: pool, egress_lossy: pool, packing: None };

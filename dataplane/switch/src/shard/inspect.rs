@@ -15,6 +15,7 @@ use crate::ingress::{HiddenCounters, IngressCounters};
 use crate::ledger::Volume;
 use crate::link_agent::LinkAgentReport;
 use crate::link_delay::LinkDelayReport;
+use crate::liveness::LivenessReport;
 use crate::program::ForwardingSettings;
 use crate::reason::PerReason;
 use crate::watermark::Watermark;
@@ -126,6 +127,8 @@ pub struct PortInspection {
     pub bounces: Option<BounceCounters>,
     /// The port as a member of its bundle, if it is one.
     pub bundle: Option<BundleReport>,
+    /// The liveness of its link, where more than the carrier tells.
+    pub liveness: Option<LivenessReport>,
     /// Frames that came in with headers that are hidden.
     pub hidden: HiddenCounters,
     /// The schemes that notify senders.
@@ -157,6 +160,7 @@ impl PortInspection {
             adaptive_ecn: _,
             bounces: _,
             bundle,
+            liveness: _,
             hidden,
             notifiers,
             bridge,
@@ -217,6 +221,7 @@ impl<F: Frame> Shard<F> {
         into.adaptive_ecn = egress.adapting.iter().filter_map(adaptive).reduce(ThresholdsReport::and);
         into.bounces = self.program.bounces(port).map(|_| ingress.bounces);
         into.bundle = self.fabric.failover.report(port);
+        into.liveness = self.fabric.ingress[port.index()].liveness.as_ref().map(|it| it.report());
         into.hidden = ingress.hidden;
         into.notifiers = self.notifiers(port);
         let bridges = matches!(self.program.settings().forwarding, ForwardingSettings::Bridge(_));

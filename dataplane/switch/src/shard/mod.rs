@@ -288,6 +288,12 @@ impl<F: Frame> Shard<F> {
         self.fabric.ingress[port.index()].groups.iter_mut().for_each(|group| group.allow_late(arrived));
     }
 
+    /// Notes that hellos may wait to be read at `port` ([`crate::liveness`]): the turn is late, or the burst that comes with the
+    /// next call of [`Shard::ingress`] filled its room. Then silence of the other end does not yet fail the link.
+    pub fn note_unread(&mut self, now: Nanos, port: PortId, is_late: bool) {
+        self.fabric.note_unread(now, port, is_late);
+    }
+
     /// Sets whether the receive ring of `port`, which this shard owns, is deep ([`crate::receive_ring`]). While it is, the
     /// lossless priorities of the port are paused, and its lossy frames are dropped before they are forwarded
     /// ([`crate::DropReason::ReceiveRing`]). Lossless frames are admitted as ever. A port without lossless priorities goes on

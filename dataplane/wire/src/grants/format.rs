@@ -13,4 +13,5 @@ pub(super) enum Format {
     Credit = 1,
     FarPort = 2,
     Behind = 3,
+    Hello = 4,
 }

@@ -1,4 +1,4 @@
-//! Grant frames: what the two ends of a link tell each other about the bytes that each may send.
+//! Grant frames: what the two ends of a link tell each other about the bytes that each may send, and that they live.
 //!
 //! One module for each format of a message. All have the local experimental EtherType 0x88B5 and an address that no
 //! bridge forwards, so they stay on their link, and begin with the same four bytes.
@@ -13,6 +13,7 @@ pub mod behind;
 pub mod credit;
 pub mod far_port;
 mod format;
+pub mod hello;
 pub mod slot;
 
 pub use format::VERSION;
@@ -39,6 +40,8 @@ pub enum Message {
     FarPort(far_port::Message),
     /// Destinations behind far ports.
     Behind(behind::Message),
+    /// Hellos of a link.
+    Hello(hello::Message),
 }
 
 impl Message {
@@ -62,6 +65,7 @@ impl Message {
             Some(&format) if format == Format::Behind as u8 => {
                 behind::Message::parse(bytes).map(Self::Behind)
             }
+            Some(&format) if format == Format::Hello as u8 => hello::Message::parse(bytes).map(Self::Hello),
             Some(&format) if format != Format::Slot as u8 => refused("format", format),
             _ => slot::Message::parse(bytes).map(Self::Slot),
         }
@@ -75,6 +79,7 @@ impl Message {
                 Self::Credit(_) => credit::MESSAGE_LEN,
                 Self::FarPort(_) => far_port::MESSAGE_LEN,
                 Self::Behind(_) => behind::MESSAGE_LEN,
+                Self::Hello(_) => hello::MESSAGE_LEN,
             }
     }
 
@@ -95,6 +100,7 @@ impl Message {
             Self::Credit(credit) => credit.emit(room(message)?),
             Self::FarPort(far_port) => far_port.emit(room(message)?),
             Self::Behind(behind) => behind.emit(room(message)?),
+            Self::Hello(hello) => hello.emit(room(message)?),
         }
         Ok(length)
     }
@@ -113,7 +119,7 @@ mod tests {
     fn another_version_is_named_before_anything_else_and_then_another_format() {
         let refused = |field, value| Err(ParseError::Invalid { protocol: Protocol::Grants, field, value });
         assert_eq!(Message::parse(&[2]), refused("version", 2));
-        assert_eq!(Message::parse(&[1, 0, 0, 4]), refused("format", 4));
+        assert_eq!(Message::parse(&[1, 0, 0, 5]), refused("format", 5));
     }
 
     #[test]
@@ -138,7 +144,7 @@ mod tests {
         #[test]
         fn any_bytes_are_read_or_refused(
             mut raw in any_bytes(credit::MESSAGE_LEN + 4),
-            head in proptest::option::of((any::<(u8, u8)>(), 0_u8..4)),
+            head in proptest::option::of((any::<(u8, u8)>(), 0_u8..5)),
         ) {
             if let (Some(((flags, priorities), format)), Some(first)) = (head, raw.first_chunk_mut()) {
                 *first = [VERSION, flags % 4, priorities, format];

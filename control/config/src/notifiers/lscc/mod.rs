@@ -29,7 +29,7 @@ use keys::{LsccDecl, SendersDecl};
 /// T, as in section III-C of the paper. A shorter round trip replaces it.
 const INTERVAL: Interval = Interval::from_micros(200);
 /// The key in `config/keys/example.key`, which is public.
-const EXAMPLE_KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+pub(crate) const EXAMPLE_KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
 
 /// Builds LSCC on a port whose Bifrost is known. Paths of key files begin in `directory`. Returns `None` and notes an
 /// error if the round trip is unknown.
@@ -47,7 +47,7 @@ pub(crate) fn build(
     let feedback = Feedback {
         local: decl.local.as_ref()?.value,
         peer: decl.peer.as_ref()?.value,
-        key: key(decl, directory, problems),
+        key: key(decl.key.as_ref(), decl.key_file.as_ref(), directory, problems),
         dscp: decl.feedback_dscp(),
     };
     let (calculation, limiting) = (calculation(decl, port.rate), limiting(decl));
@@ -109,8 +109,14 @@ fn size(choice: &Option<At<SizeChoice>>) -> Option<WireBytes> {
     }
 }
 
-fn key(decl: &LsccDecl, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Key> {
-    let Some(At { value: path, place }) = &decl.key_file else { return decl.key.as_ref()?.value };
+/// The key that both ends of a link share, as stated or in a file. Notes an error if the file has none.
+pub(crate) fn key(
+    stated: Option<&At<Option<Key>>>,
+    file: Option<&At<String>>,
+    directory: Option<&Path>,
+    problems: &Problems<'_>,
+) -> Option<Key> {
+    let Some(At { value: path, place }) = file else { return stated?.value };
     let key = directory.ok_or(ProblemKind::KeyFileNowhere).and_then(|it| read_key(&it.join(path)));
     key.map_err(|kind| problems.error(place, kind)).ok()
 }

@@ -191,7 +191,8 @@ fn each_member_of_a_bundle_answers_for_all_of_them() {
     let mut settings = settings();
     for port in &mut settings.ports {
         let (delay, jitter) = (Interval(0), Interval(0));
-        port.bundle = Some(Membership { bundle: "lh".into(), head: PortId(0), delay, jitter });
+        port.bundle =
+            Some(Membership { bundle: "lh".into(), head: PortId(0), delay, jitter, liveness: None });
     }
     settings.ports[1].mac = MacAddress([2, 0, 0, 0, 0, 2]);
     let second = Addresses::new(PortId(1), &settings);

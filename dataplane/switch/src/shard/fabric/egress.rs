@@ -32,6 +32,7 @@ impl<F: Frame> Fabric<F> {
         self.changed.insert(port);
         let is_equipped = self.equipped.contains(port);
         if is_equipped {
+            self.watch(now, port, program);
             if self.failover.stopped().contains(port) && !self.serve_stopped(now, port, program) {
                 return self.speak_while_stopped(now, port, program, out);
             }

@@ -2,7 +2,7 @@
 
 use super::Fabric;
 use crate::bundle::Bundles;
-use crate::bundle::failover::Behind;
+use crate::bundle::failover::{Behind, Verdict};
 use crate::descriptor::Descriptor;
 use crate::egress::EgressPort;
 use crate::frame::{Frame, Transmitter};
@@ -19,20 +19,35 @@ impl<F: Frame> Fabric<F> {
     /// Takes the bundles of `program`, for members that send until a call of [`Fabric::set_carrier`] says otherwise.
     pub fn configure_bundles(&mut self, program: &Program) {
         self.bundles = program.bundles().cloned();
-        self.failover.configure(self.bundles.as_deref(), self.egress.len());
+        let watched = |port: &PortId| self.ingress[port.index()].liveness.is_some();
+        let watched = self.owned.iter().filter(watched).collect();
+        self.failover.configure(self.bundles.as_deref(), self.egress.len(), watched);
         self.note_stopped(program);
     }
 
     /// Sets whether the link of `port` carries frames. It changes nothing for a port in no bundle.
     pub fn set_carrier(&mut self, now: Nanos, port: PortId, up: bool, program: &Program) {
+        self.failover.set_carrier(port, up);
+        match self.ingress[port.index()].liveness {
+            Some(_) => self.watch(now, port, program),
+            None => self.follow_verdict(now, port, Verdict::of_carrier(up), program),
+        }
+    }
+
+    /// Does as `verdict` says of the link of `port`.
+    #[cold]
+    pub(super) fn follow_verdict(&mut self, now: Nanos, port: PortId, verdict: Verdict, program: &Program) {
         let Some(bundles) = self.bundles.clone().filter(|it| !it.members(port).is_empty()) else { return };
-        if up {
-            self.failover.recover(port);
-        } else {
-            self.put_waiting_back(now, port, &bundles);
-            // What left last may still be on the link, if it is longer than that of a sibling.
-            let (own, members) = ([port].into_iter().collect(), bundles.members(port));
-            self.failover.fail(port, self.in_order_from(now, own, members, &bundles));
+        match verdict {
+            Verdict::Lives => self.failover.recover(port),
+            // What goes before the frames of one that was about to return waits elsewhere, so they move.
+            Verdict::Held if self.failover.is_up(port) => self.failover.hold(port),
+            Verdict::Held | Verdict::Failed => {
+                self.put_waiting_back(now, port, &bundles);
+                // What left last may still be on the link, if it is longer than that of a sibling.
+                let (own, members) = ([port].into_iter().collect(), bundles.members(port));
+                self.failover.fail(port, verdict, self.in_order_from(now, own, members, &bundles));
+            }
         }
         self.begin_returns(now);
         self.note_stopped(program);
@@ -62,14 +77,14 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Lets members return that have a carrier and no frames to move. Of several, the one that failed last goes first: it may
+    /// Lets members return whose links live and that have no frames to move. Of several, the one that failed last goes first: it may
     /// hold frames of the others.
     fn begin_returns(&mut self, now: Nanos) {
         let Some(bundles) = self.bundles.clone() else { return };
         let mut left = self.failover.out();
         while let Some(port) = left.iter().max_by_key(|it| self.failover.number(*it)) {
             left.remove(port);
-            if self.failover.has_carrier(port) {
+            if self.failover.verdict(port) == Verdict::Lives {
                 self.begin_return(now, port, &bundles);
             }
         }

@@ -5,6 +5,7 @@ mod egress;
 mod failover;
 mod ingress;
 mod lane;
+mod liveness;
 mod lscc;
 mod overload;
 mod recorder;
@@ -146,17 +147,22 @@ impl<F: Frame> Fabric<F> {
 
     /// The time when an equipped port, which has frames or PFC frames to send when they are `due`, has anything to do.
     fn equipment_deadline(&self, port: PortId, due: Nanos) -> Nanos {
+        let watch = self.watch_deadline(port);
         let due = match self.failover.stopped().contains(port) {
             true if !self.failover.has_carrier(port) => {
                 let judged = self.egress[port.index()].watchdog_deadline(&self.store);
-                return judged.min(self.stopped_deadline(port));
+                return judged.min(self.stopped_deadline(port)).min(watch);
             }
             true => due.min(self.stopped_deadline(port)),
             false => due,
         };
         let (ingress, egress) = (&self.ingress[port.index()], &self.egress[port.index()]);
         let frame = ingress.frame_due().max(egress.gate.link_opens_at());
-        let due = due.min(frame).min(ingress.scheme.deadline()).min(egress.watchdog_deadline(&self.store));
+        let due = due
+            .min(watch)
+            .min(frame)
+            .min(ingress.scheme.deadline())
+            .min(egress.watchdog_deadline(&self.store));
         due.min(self.senders_deadline(port))
     }
 
@@ -199,6 +205,7 @@ impl<F: Frame> Fabric<F> {
             lane.forget();
         }
         self.configure_bundles(new);
+        self.follow_carriers(now, new);
         self.empty_schemes(now, old, new);
         self.configure_senders(spare);
         self.end_paces();

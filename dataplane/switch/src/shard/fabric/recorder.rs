@@ -5,6 +5,7 @@ use crate::egress::{EgressPort, WatchdogEvent, WatchdogLog};
 use crate::event::{DropWatch, Event, Events, Happening, PauseDirection, PortHalf, Spans};
 use crate::flow_control::PauseTimes;
 use crate::ingress::IngressPort;
+use crate::liveness::LivenessEvent;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, PortSet, Priority, PrioritySet};
 
@@ -76,6 +77,12 @@ impl Recorder {
     pub fn note_watchdog(&mut self, event: WatchdogEvent) {
         self.watchdog.push(event);
         self.note(event.at, event.port, event.priority, Happening::Watchdog(event.change));
+    }
+
+    /// Notes a change of the link of `port`.
+    pub fn note_link(&mut self, port: PortId, event: LivenessEvent) {
+        let what = Happening::Link(event.change);
+        self.events.note(Event { at: event.at, port: Some(port), priority: None, what });
     }
 
     /// Notes a step of ECN thresholds, which has led to `report`.

@@ -47,9 +47,13 @@ impl<F: Frame> Fabric<F> {
     /// Sends the frames of the services of `port` that are due. A flow control sends one in a call, so that data
     /// may go between its messages.
     pub(super) fn serve_link(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {
-        let IngressPort { mac, scheme, meter, agent, .. } = &mut self.ingress[port.index()];
+        let IngressPort { mac, scheme, meter, agent, liveness, .. } = &mut self.ingress[port.index()];
         let egress = &mut self.egress[port.index()];
         let mut sends = |service: &mut dyn Service| send_next(now, *mac, service, egress, out);
+        // A hello that is late can cost the link.
+        if let Some(monitor) = liveness.as_deref_mut() {
+            sends(monitor);
+        }
         sends(scheme);
         while meter.as_deref_mut().is_some_and(|it| sends(it)) {}
         if let Some(agent) = agent.as_deref_mut() {
@@ -141,7 +145,8 @@ impl<F: Frame> Fabric<F> {
         Ok(consumed)
     }
 
-    /// Takes the payload of a grant frame: the upstream side reads it, and then the scheme.
+    /// Takes the payload of a grant frame: a hello is for the monitor of the link; anything else the upstream side reads, and
+    /// then the scheme.
     #[cold]
     fn receive_grants(
         &mut self,
@@ -149,11 +154,20 @@ impl<F: Frame> Fabric<F> {
         port: PortId,
         payload: Option<&[u8]>,
     ) -> Result<Consumed, DropReason> {
+        let has_monitor = self.ingress[port.index()].liveness.is_some();
+        if !has_monitor && self.egress[port.index()].gate.upstream.is_none() {
+            return Err(DropReason::ForeignGrants);
+        }
+        let message = payload.and_then(|it| grants::Message::parse(it).ok());
+        let message = message.ok_or(DropReason::MalformedControl)?;
+        if let grants::Message::Hello(hello) = &message
+            && self.take_hello(now, port, hello)
+        {
+            return Ok(Consumed::Grants);
+        }
         let egress = &mut self.egress[port.index()];
         let outgoing = egress.outgoing();
         let upstream = egress.gate.upstream.as_mut().ok_or(DropReason::ForeignGrants)?;
-        let message = payload.and_then(|it| grants::Message::parse(it).ok());
-        let message = message.ok_or(DropReason::MalformedControl)?;
         if !upstream.understands(&message) {
             return Err(DropReason::ForeignGrants);
         }
