@@ -261,7 +261,9 @@ fn switches(
         Role::Host => None,
         Role::Switch => maker.make(id, problems),
     };
-    ids(topology).map(make).collect()
+    let made: Vec<_> = ids(topology).map(make).collect();
+    maker.check_bundles(&made, problems);
+    made
 }
 
 /// The hosts with DCQCN as senders for LSCC. If they differ, the fewest of them fill a link, and the slowest increase

@@ -49,8 +49,10 @@ impl EcnDecl {
     }
 }
 
-/// Tables of a running gateway, which has a process, and bundles, which follow from the links.
-const OF_GATEWAY: [&str; 4] = ["dpdk", "control", "process", "bundle"];
+/// Tables of a running gateway, which has a process.
+const OF_GATEWAY: [&str; 3] = ["dpdk", "control", "process"];
+/// The keys of a bundle that follow from the links.
+const OF_LINKS: [&str; 2] = ["name", "members"];
 /// The same for a port.
 const OF_DEVICE: [&str; 2] = ["device", "emulation"];
 
@@ -89,11 +91,12 @@ impl Shape for PortLayer {
 }
 
 /// A layer for a switch: the keys of a gateway's file, and `lanes`, which is `dpdk.lanes` there. `port` is one table for all
-/// ports, and `lossless`, `queue` and `ecn` may stand in that table or beside it.
+/// ports, and `lossless`, `queue` and `ecn` may stand in that table or beside it. `bundle` is one table for all bundles.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SwitchLayer {
     pub document: Option<Node>,
     pub port: PortLayer,
+    pub bundle: Option<Node>,
 }
 
 impl Shape for SwitchLayer {
@@ -108,6 +111,7 @@ impl Shape for SwitchLayer {
             });
             let port = port.unwrap_or_default();
             let ecn: EcnDecl = section.table("ecn", Table::read).unwrap_or_default();
+            let bundle = section.table("bundle", |bundle| rest(bundle, &OF_LINKS));
             let mut document = rest(section, &OF_GATEWAY);
             // The one key of a process that a simulated switch has.
             if let Some(lanes) = document.take("lanes") {
@@ -119,7 +123,7 @@ impl Shape for SwitchLayer {
                 queue: document.take("queue").or(port.queue),
                 ..port
             };
-            Self { document: Some(document), port }
+            Self { document: Some(document), port, bundle }
         })
     }
 }

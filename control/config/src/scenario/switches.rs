@@ -30,6 +30,9 @@ use crate::value::Written;
 
 /// The default shared pool of a switch, as in the paper of HPCC.
 const SHARED: &str = "32MB";
+/// A key for hellos: a simulation has no attackers.
+const KEY_OF_HELLOS: &str = "5c0ff1e5c0ff1e5c0ff1e5c0ff1e5c0f";
+
 /// Everything that the configurations of switches depend on.
 pub(super) struct Maker<'a> {
     pub topology: &'a Topology,
@@ -51,9 +54,6 @@ pub(super) struct Maker<'a> {
     pub uses: &'a Uses,
 }
 
-/// A key for hellos: a simulation has no attackers.
-const KEY_OF_HELLOS: &str = "5c0ff1e5c0ff1e5c0ff1e5c0ff1e5c0f";
-
 /// A switch, ready to run.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
@@ -74,12 +74,11 @@ impl Maker<'_> {
             return self.load(node, file, problems);
         }
         let (mut document, unread) = self.document(id);
-        let for_bundles = document.take("bundle");
         let mut text = document.text();
         let name = format!("{} (generated)", node.name);
         let mut parsed = load::parse(&text, &name);
         if let Ok(gateway) = &parsed
-            && let Some(bundles) = self.bundles(node, gateway, for_bundles.as_ref())
+            && let Some(bundles) = self.bundles(id, gateway)
         {
             document.put("bundle", bundles);
             text = document.text();
@@ -142,8 +141,7 @@ impl Maker<'_> {
         let own = (u64::from(id.0) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let seed = (self.seed ^ own).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let (name, seed) = (Node::leaf(node.name.as_str()), Node::leaf((seed >> 1) as i64));
-        let own = decls.iter().filter_map(|decl| decl.switch.as_ref());
-        let layers = [self.switch].into_iter().chain(own).filter_map(|layer| layer.document.as_ref());
+        let layers = self.layers(id).filter_map(|layer| layer.document.as_ref());
         let lanes = layers.clone().rev().find_map(|layer| layer.get("dpdk")?.get("lanes"));
         let has_lanes = lanes.is_some_and(|lanes| lanes.tree != Tree::Leaf(1.into()));
         let ports = node.ports.iter().map(|port| self.port(port, node, decls, has_lanes));
@@ -158,9 +156,27 @@ impl Maker<'_> {
         (document, unread)
     }
 
+    /// The layers for a switch, later ones over earlier ones.
+    fn layers(&self, id: NodeId) -> impl DoubleEndedIterator<Item = &SwitchLayer> + Clone {
+        let own = self.nodes[id.0 as usize].iter().filter_map(|decl| decl.switch.as_ref());
+        [self.switch].into_iter().chain(own)
+    }
+
+    /// Refuses settings of bundles of which there is none.
+    pub fn check_bundles(&self, made: &[Option<Made>], problems: &Problems<'_>) {
+        let has_none = |made: &Made| made.program.settings().ports.iter().all(|port| port.bundle.is_none());
+        let own = made.iter().zip(self.nodes).filter(|(made, _)| made.as_ref().is_some_and(has_none));
+        let own = own.flat_map(|(_, decls)| decls.iter().filter_map(|decl| decl.switch.as_ref()));
+        let all = made.iter().flatten().all(has_none).then_some(self.switch);
+        for place in own.chain(all).filter_map(|layer| layer.bundle.as_ref()?.origin.as_ref()) {
+            let with = "switches that no two links join to another one".into();
+            problems.error(place, ProblemKind::Meaningless { with });
+        }
+    }
+
     /// The bundles of a switch: its links to one other switch each, where their settings allow it.
-    fn bundles(&self, node: &PlanNode, gateway: &Gateway, stated: Option<&Node>) -> Option<Node> {
-        let settings = gateway.program.settings();
+    fn bundles(&self, id: NodeId, gateway: &Gateway) -> Option<Node> {
+        let (node, settings) = (self.topology.node(id), gateway.program.settings());
         let mut groups: BTreeMap<&str, Vec<PortId>> = BTreeMap::new();
         for (number, port) in (0..).map(PortId).zip(&node.ports) {
             let (peer, _) = self.topology.peer(port);
@@ -173,9 +189,8 @@ impl Maker<'_> {
             let members = members.iter().map(|it| Node::leaf(node.ports[it.index()].name.as_str()));
             let mut made =
                 Node::table([("name", Node::leaf(*peer)), ("members", Node::array(members.collect()))]);
-            stated.iter().for_each(|stated| made.merge((*stated).clone()));
-            let sends_hellos = made.get("liveness").is_some_and(|it| it.tree == Tree::Leaf("hello".into()));
-            if sends_hellos && made.get("key").is_none() {
+            self.layers(id).filter_map(|layer| layer.bundle.clone()).for_each(|stated| made.merge(stated));
+            if made.is("liveness", "hello") && made.get("key").is_none() && made.get("key_file").is_none() {
                 made.set("key", KEY_OF_HELLOS);
             }
             made
