@@ -3,12 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
+use config::plan::{LinkPlan, Request};
 use config::scenario::{Override, ScenarioFile};
 use conformance::simulated::Seen;
 use simulation::{Outcome, Simulation};
 use std::path::Path;
 use switch::{BundleReport, MemberState};
-use units::Nanos;
+use units::{BitRate, Distance, Nanos};
 
 /// The end of the down time in `config/scenarios/two-links.toml`.
 const BACK: Nanos = Nanos(500_000_000);
@@ -57,6 +58,22 @@ fn all_flows_end_on_the_link_that_is_left() {
         assert_eq!(out.len(), 2, "one at each end");
         assert!(out.iter().all(|it| it.failures == 1 && it.moved_out.frames > 0), "{members:?}");
     }
+}
+
+/// The bound has one delay more than the simulator, whose switches notice a cut at once wherever it is.
+#[test]
+fn a_cut_of_a_full_link_destroys_no_more_than_a_plan_says_and_not_much_less() {
+    let overrides = [
+        ("topology.long_link.rate", "\"25G\""),
+        ("traffic.0.size", "\"50MB\""),
+        // Nothing but the link holds the senders back.
+        ("host.congestion_control", "\"none\""),
+    ];
+    let (outcome, _) = run(&overrides);
+    let lost = outcome.links.iter().flatten().map(|end| end.lost.down.bytes.0).max().unwrap();
+    let request = Request { links: 2, ..Request::new(Distance(80_000), BitRate::gigabits(25)) };
+    let most = LinkPlan::new(&request).unwrap().built.bundle().unwrap().destroyed();
+    assert!((most.0 * 85 / 100..=most.0).contains(&lost), "{lost} of {most}");
 }
 
 #[test]

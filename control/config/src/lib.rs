@@ -9,6 +9,7 @@
 
 mod build;
 mod bundle;
+mod bundle_sum;
 mod core_load;
 pub mod cores;
 mod defaults;
@@ -49,6 +50,7 @@ mod thresholds;
 mod value;
 mod watchdog;
 
+pub use bundle_sum::{BundleSum, Detection, MemberSum};
 pub use device::af_packet;
 pub use diff::{Change, diff, not_live, shared_that_fits};
 pub use file::{FileError, read_text};

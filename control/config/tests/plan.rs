@@ -210,7 +210,7 @@ fn a_plan_lacks_what_its_cores_memory_or_late_workers_do_not_allow() {
 
 #[test]
 fn both_files_have_other_addresses_and_the_devices_that_are_stated() {
-    let addresses = |end: &str| [0, 1].map(|port| format!("0000:{end}:00.{port}"));
+    let addresses = |end: &str| vec![format!("0000:{end}:00.0"), format!("0000:{end}:00.1")];
     for scheme in Scheme::all() {
         let base = request(80, 100, scheme);
         for pci in [vec![addresses("3b")], vec![addresses("3b"), addresses("af")]] {
@@ -229,8 +229,8 @@ fn both_files_have_other_addresses_and_the_devices_that_are_stated() {
             assert_eq!(macs.len(), 4, "{scheme}");
         }
     }
-    let twice = vec![["0000:3b:00.0", "0000:3b:00.0"].map(String::from)];
-    let wrong = vec![["eth0", "0000:3b:00.0"].map(String::from)];
+    let twice = vec![vec!["0000:3b:00.0".to_owned(); 2]];
+    let wrong = vec![vec!["eth0".to_owned(), "0000:3b:00.0".to_owned()]];
     for pci in [twice, wrong] {
         let refused = LinkPlan::new(&Request { pci, ..request(80, 100, Scheme::BIFROST) });
         assert!(matches!(refused, Err(PlanError::Refused { .. })));

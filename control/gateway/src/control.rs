@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use config::Gateway;
-use switch::program::PortSettings;
+use switch::program::{Membership, PortSettings};
 use switch::{HashKey, Ledger};
 use telemetry::events::What;
 use telemetry::{CoveredDelayReport, MemoryReport, Observation, ReloadsReport, Snapshot};
@@ -33,7 +33,7 @@ use crate::{notify, reload};
 /// The interval of checks of workers and links.
 pub const WATCH: Duration = Duration::from_millis(20);
 /// The same where there are bundles: so late do the frames of a failed member move.
-const WATCH_BUNDLES: Duration = Duration::from_millis(5);
+const WATCH_BUNDLES: Duration = Duration::from_nanos(Membership::CARRIER_WATCH.0);
 /// The interval of checks whether a drain has finished.
 const DRAIN_LOOK: Duration = Duration::from_millis(2);
 

@@ -5,7 +5,7 @@ use crate::console;
 use crate::failure::Failure;
 use config::cores::{CoreLoad, FRAMES_PER_SECOND};
 use config::scenario::ScenarioFile;
-use config::{ConfigError, Gateway, LsccSum, MemorySum, Problem, Severity};
+use config::{BundleSum, ConfigError, Detection, Gateway, LsccSum, MemberSum, MemorySum, Problem, Severity};
 use core::fmt::Write;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -77,7 +77,7 @@ fn approval(file: &Path, checked: &Checked) -> String {
     text
 }
 
-/// The ports, the figures of LSCC, and the watchdogs. If there are devices, also the lateness that each lossless port
+/// The ports, the figures of LSCC and of bundles, and the watchdogs. If there are devices, also the lateness that each lossless port
 /// covers, the load of each core, and the memory.
 fn write_gateway(text: &mut String, gateway: &Gateway) {
     let ports: Vec<_> = gateway.port_names().collect();
@@ -85,6 +85,11 @@ fn write_gateway(text: &mut String, gateway: &Gateway) {
     let _ = writeln!(text, "gateway \"{}\", ports {}", gateway.name, ports.join(", "));
     for (port, sum) in gateway.lscc() {
         let _ = writeln!(text, "port {port}: {sum}");
+    }
+    for bundle in BundleSum::all(gateway, Detection::CARRIER) {
+        for (head, statement) in bundle.statements() {
+            let _ = writeln!(text, "bundle {}, {head}: {statement}", bundle.name);
+        }
     }
     for (port, watchdog) in watchdogs(gateway) {
         let Watchdog { detection, restoration, action } = watchdog;
@@ -144,6 +149,7 @@ fn file_report(file: &Path, result: &Result<Checked, ConfigError>) -> Value {
         "variants": variants,
         "ports": gateways().flat_map(|it| it.port_names()).collect::<Value>(),
         "lscc": gateways().flat_map(|it| it.lscc()).map(lscc_report).collect::<Value>(),
+        "bundles": gateways().flat_map(|it| BundleSum::all(it, Detection::CARRIER)).map(|sum| bundle_report(&sum)).collect::<Value>(),
         "watchdogs": gateways().flat_map(|it| watchdogs(it)).map(watchdog_report).collect::<Value>(),
         "lateness": gateways().flat_map(|it| lateness(it)).map(lateness_report).collect::<Value>(),
         "cores": gateways().flat_map(|it| it.cores()).map(core_report).collect::<Value>(),
@@ -165,6 +171,36 @@ fn lscc_report((port, sum): (&str, LsccSum)) -> Value {
         "step_below_rate": sum.bounds.below,
         "halved_peak_bytes": sum.halved.0,
         "flow_table_bytes": sum.flow_table().0,
+    })
+}
+
+/// The figures of a bundle. Rates are in bits per second, and bytes that a cut destroys count on the wire.
+pub fn bundle_report(sum: &BundleSum) -> Value {
+    let lost = sum.fastest();
+    let member = |member: &MemberSum| {
+        json!({
+            "port": member.port,
+            "rate": member.rate.bits_per_second(),
+            "buffer_bytes": member.buffer.0,
+            "cut_destroys_bytes": member.destroyed.0,
+            "moves_after_ns": member.moves_after.0,
+        })
+    };
+    json!({
+        "name": sum.name,
+        "members": sum.members.iter().map(member).collect::<Value>(),
+        "rate": sum.rate(),
+        "buffer_bytes": sum.buffer().0,
+        "one_less": {
+            "without": lost.port,
+            "rate": sum.rate() - lost.rate.bits_per_second(),
+            "buffer_bytes": (sum.buffer() - lost.buffer).0,
+            "held_back_rate": lost.rate.bits_per_second(),
+        },
+        "detection": sum.detection.by,
+        "detection_ns": sum.detection.within.0,
+        "cut_destroys_bytes": sum.destroyed().0,
+        "moves_after_ns": sum.moves_after().0,
     })
 }
 
@@ -225,4 +261,32 @@ fn problem_report(problem: &Problem) -> Value {
         "key": problem.key,
         "message": problem.kind.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bundle_has_a_line_for_all_links_for_one_less_and_for_a_cut_and_a_file_without_has_none() {
+        let of = |name: &str| {
+            let file = format!("{}/../../config/gateways/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+            let checked = look(file.as_ref());
+            let text = approval("gw.toml".as_ref(), checked.as_ref().unwrap());
+            (text, file_report(file.as_ref(), &checked))
+        };
+        let (text, json) = of("bundle");
+        for said in [
+            "\nbundle lh, 2 links: 200 Gb/s;",
+            "\nbundle lh, 1 link: 100 Gb/s without lh0,",
+            "\nbundle lh, a cut: destroys up to 74.5 MB in each direction",
+        ] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+        let bundle = &json["bundles"][0];
+        assert_eq!((&bundle["name"], &bundle["one_less"]["without"]), (&"lh".into(), &"lh0".into()));
+        assert_eq!(bundle["cut_destroys_bytes"], bundle["members"][1]["cut_destroys_bytes"]);
+        let (text, json) = of("minimal");
+        assert!(!text.contains("bundle") && json["bundles"] == json!([]), "{text}");
+    }
 }

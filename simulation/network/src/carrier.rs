@@ -2,11 +2,11 @@
 
 use crate::network::Faults;
 use serde::{Deserialize, Serialize};
+use switch::program::Membership;
 use units::{Interval, Nanos, PortId};
 
-/// The time after which a switch notices that a link has lost its carrier, or has one again: that of a gateway that asks its
-/// devices every 5 ms.
-const NOTICED_AFTER: Interval = Interval::from_millis(5);
+/// The time after which a switch notices that a link has lost its carrier, or has one again: the longest that a gateway takes.
+const NOTICED_AFTER: Interval = Membership::CARRIER_WATCH;
 
 /// What the ports of a switch will notice.
 #[derive(Debug, Default, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use super::levels::Levels;
 use super::request::{PlanError, Request};
 use super::slot::slot;
 use super::text::{ENDS, Form, read, text};
+use crate::bundle_sum::{BundleSum, Detection};
 use crate::core_load::lanes_for;
 use crate::gateway::Gateway;
 use crate::link::Link;
@@ -57,15 +58,20 @@ impl Built {
         let people = Form { key: None, devices: !request.pci.is_empty(), ..form };
         Ok(Self {
             request: request.clone(),
-            texts: [0, 1].map(|end| (ENDS[end].0, text(request, end, &people))),
+            texts: [0, 1].map(|end| (ENDS[end], text(request, end, &people))),
             gateways: [gateway(0)?, gateway(1)?],
             with_devices,
         })
     }
 
-    /// The port on the long link, and its link.
+    /// The port on the long link, the first one of several, and its link.
     pub fn long(&self) -> (&PortSettings, &Link) {
         self.port(1)
+    }
+
+    /// The figures of its bundle, of which cuts are noticed by the carrier; `None` for a single link.
+    pub fn bundle(&self) -> Option<BundleSum> {
+        BundleSum::all(&self.gateways[0], Detection::CARRIER).pop()
     }
 
     /// The port to the data center, and its link.

@@ -43,7 +43,9 @@ fn behind(built: &Built, cores: &[CoreLoad]) -> Option<Lack> {
     let names: Vec<_> = behind.iter().take(told).map(|load| load.ports.join(" and ")).collect();
     let (port, _) = built.long();
     let (packet, _) = packet_of(port.max_frame);
-    let most = carried(first.lanes) * 8 * packet.0 / first.ports.len() as u64;
+    let share = u128::from(port.rate.bits_per_second()) * u128::from(carried(first.lanes) * 8 * packet.0);
+    let whole = built.local().0.rate.bits_per_second().saturating_mul(2).max(1);
+    let most = (share / u128::from(whole)) as u64;
     let unit = 10_u64.pow(most.max(1).ilog10().saturating_sub(2));
     let most = BitRate::new(most / unit * unit).unwrap_or(port.rate);
     let why = format!(

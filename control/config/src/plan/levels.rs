@@ -21,7 +21,7 @@ pub(super) struct Levels {
     pub shared: Bytes,
     /// Its part for lossy frames.
     pub lossy: Bytes,
-    /// Those of the ports: to the data center, and on the long link.
+    /// Those of the ports: to the data center, and on each long link.
     pub ports: [PortLevels; 2],
 }
 
@@ -58,12 +58,15 @@ impl Levels {
             let thresholds = is_own.then(|| (xoff, xoff - port.max_frame - port.max_frame));
             ports.push((port, thresholds));
         }
-        let [(_, local_thresholds), (long, long_thresholds)] = ports[..] else { return None };
-        let sparse = Sparse::of(gateway, request)?;
-        // A queue marks before the port that feeds it pauses.
-        let marks = |feeding: usize| sparse.marks(held[feeding].0, held[feeding].1);
+        let [(local, local_thresholds), (long, long_thresholds), ..] = ports[..] else { return None };
+        // A queue marks before a port that feeds it pauses.
+        let marks = |own: usize, feeding: usize, feeders: u8| {
+            let (xoff, headroom) = held[feeding];
+            let full = Bytes((xoff + headroom).0.saturating_mul(feeders.into()));
+            Sparse::of(gateway, request, own).map(|sparse| sparse.marks(xoff, full))
+        };
         let passes_on = request.scheme.planned().passes_on();
-        let lossy = Bytes(long.rate.bytes_in(LOSSY)).max(Bytes(LOSSY_FRAMES * long.max_frame.0));
+        let lossy = Bytes(local.rate.bytes_in(LOSSY)).max(Bytes(LOSSY_FRAMES * long.max_frame.0));
         Some(Self {
             shared: Bytes(shared) + lossy,
             lossy,
@@ -71,9 +74,14 @@ impl Levels {
                 PortLevels {
                     thresholds: local_thresholds,
                     // LSCC keeps a queue here on purpose, and where pauses are passed on, the queue is bytes of the link.
-                    marks: (long.notifiers.lscc.is_none() && !passes_on).then(|| marks(1)),
+                    marks: (long.notifiers.lscc.is_none() && !passes_on)
+                        .then(|| marks(0, 1, request.links))
+                        .flatten(),
                 },
-                PortLevels { thresholds: long_thresholds, marks: (!passes_on).then(|| marks(0)) },
+                PortLevels {
+                    thresholds: long_thresholds,
+                    marks: (!passes_on).then(|| marks(1, 0, 1)).flatten(),
+                },
             ],
         })
     }

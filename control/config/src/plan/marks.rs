@@ -32,7 +32,7 @@ pub(super) struct Marks {
 pub(super) struct Sparse {
     pub round_trip: Interval,
     pub senders: Senders,
-    /// The rate of the link, and a full packet on it.
+    /// The rate of the port, and a full packet on it.
     pub rate: BitRate,
     pub packet: WireBytes,
 }
@@ -44,20 +44,21 @@ pub(super) fn usual(rate: BitRate) -> (Bytes, Bytes) {
 }
 
 impl Sparse {
-    /// That of the links of a gateway, whose second port is on the long one; `None` without a distance. Both of its queues
-    /// have senders on the far side of the long link.
-    pub fn of(gateway: &Gateway, request: &Request) -> Option<Self> {
-        let port = &gateway.program.settings().ports[1];
+    /// That of port `own` of a gateway, whose second port is on the long link; `None` without a distance. All of its queues
+    /// have senders on the far side of a long link, no faster than that.
+    pub fn of(gateway: &Gateway, request: &Request, own: usize) -> Option<Self> {
+        let ports = &gateway.program.settings().ports;
+        let (port, rate) = (&ports[1], ports[own].rate);
         let round_trip = RoundTripSum::new(port, &gateway.links[1])?.total();
-        let (senders, rate) = (request.senders, port.rate);
+        let senders = Senders { rate: request.senders.rate.min(port.rate), ..request.senders };
         Some(Self { round_trip, senders, rate, packet: packet_of(port.max_frame).0 })
     }
 
-    /// The marks of a queue that is fed by a port which pauses at `xoff` and then has room for `headroom`: HPCC's line,
-    /// stretched by the round trip, up to all that the port can hold, since above Kmax every frame is marked.
-    pub fn marks(&self, xoff: Bytes, headroom: Bytes) -> Marks {
+    /// The marks of a queue that is fed by ports which pause at `xoff` each and hold up to `full` together: HPCC's line,
+    /// stretched by the round trip, up to all that they can hold, since above Kmax every frame is marked.
+    pub fn marks(&self, xoff: Bytes, full: Bytes) -> Marks {
         let kmin = usual(self.rate).0.min(Bytes(xoff.0 / 8));
-        let (full, stretched) = (xoff + headroom, self.stretched());
+        let stretched = self.stretched();
         let kmax = if self.is_long() { full } else { full.min(kmin + stretched) };
         let usual = EcnDecl::default().pmax().0;
         let share = (kmax - kmin).0 as f64 / stretched.0 as f64;
@@ -116,7 +117,7 @@ mod tests {
 
     /// The marks of a queue that holds 3.3 MB.
     fn marks(micros: u64, sender: u64) -> Marks {
-        sparse(micros, sender).marks(Bytes(3_200_000), Bytes(100_000))
+        sparse(micros, sender).marks(Bytes(3_200_000), Bytes(3_300_000))
     }
 
     #[test]
@@ -134,7 +135,7 @@ mod tests {
         assert_eq!([276, 814, 10_000, 100_000].map(|micros| marks(micros, 25).pmax), [0.0028; 4]);
         assert_eq!(marks(814, 25).kmax, Bytes(3_300_000), "no queue is so long that every frame is marked");
         assert_eq!(marks(814, 100).pmax, 0.00044, "fewer marks for faster senders");
-        assert_eq!(sparse(814, 25).marks(Bytes(800_000), Bytes(0)).kmin, Bytes(100_000));
+        assert_eq!(sparse(814, 25).marks(Bytes(800_000), Bytes(800_000)).kmin, Bytes(100_000));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::marks::Sparse;
 use super::step::{Part, Quantity, Sheet};
 use super::text::{LOCAL, LONG};
 use crate::flow_control::pfc;
-use crate::headroom::{HeadroomSum, response_quanta};
+use crate::headroom::{HeadroomSum, frame_time, response_quanta};
 use crate::link::Link;
 use crate::lscc_sum::LsccSum;
 use crate::memory::{MBUF_HEADROOM, MemorySum};
@@ -22,7 +22,7 @@ use units::human::{rate, thousands};
 pub(super) fn all(built: &Built) -> Vec<Part> {
     let parts = [Some(link(built)), headroom(built), Some(thresholds(built)), local(built)];
     let marks = marks(built).into_iter().map(Some);
-    parts.into_iter().chain(marks).chain([lscc(built), memory(built)]).flatten().collect()
+    parts.into_iter().chain(marks).chain([lscc(built), bundle(built), memory(built)]).flatten().collect()
 }
 
 /// The long link: propagation, round trip and BDP.
@@ -197,25 +197,21 @@ fn local(built: &Built) -> Option<Part> {
 /// The marks of each queue that marks, behind the port that feeds it.
 fn marks(built: &Built) -> Vec<Part> {
     let (local, long) = (built.local().0, built.long().0);
-    let queues = [(LOCAL, local, LONG, long), (LONG, long, LOCAL, local)];
-    queues
-        .into_iter()
-        .filter_map(|(name, port, feeder, feeding)| of_queue(built, name, port, feeder, feeding))
-        .collect()
+    let queues = [(0, (LOCAL, local), (LONG, long)), (1, (LONG, long), (LOCAL, local))];
+    queues.into_iter().filter_map(|(own, queue, feeder)| of_queue(built, own, queue, feeder)).collect()
 }
 
 /// Kmin, Kmax and Pmax; `None` if the lossless queues of the port do not mark.
 fn of_queue(
     built: &Built,
-    name: &str,
-    port: &PortSettings,
-    feeder: &str,
-    feeding: &PortSettings,
+    own: usize,
+    (name, port): (&str, &PortSettings),
+    (feeder, feeding): (&str, &PortSettings),
 ) -> Option<Part> {
     let is_lossless = |index: usize| port.groups[index].lossless().is_some();
     let mut queues = port.queues.iter().filter(|queue| is_lossless(queue.priority.index()));
     let Red { kmin, kmax, pmax, .. } = queues.find_map(|queue| queue.red)?;
-    let sparse = Sparse::of(&built.gateways[0], &built.request)?;
+    let sparse = Sparse::of(&built.gateways[0], &built.request, own)?;
     let level = group(feeding);
     let (xoff, headroom) = (format!("XOFF of {feeder}"), format!("headroom of {feeder}"));
     let mut sheet = Sheet::default();
@@ -239,20 +235,23 @@ fn of_queue(
             "CoNEXT 2016: DCQCN's fixed point at that rate",
         );
     let pmax = Quantity::Millionths((pmax * 1e6).round() as u64);
-    line_of_marks(&mut sheet, &sparse, [&xoff, &headroom], (kmax, pmax));
-    Some(sheet.part(format!("Marks (ECN) of the queue of {name}, which {feeder} feeds")))
+    let feeders = if own == 0 { built.request.links } else { 1 };
+    let (full, fed_by) = match feeders {
+        1 => (format!("{{{xoff}}} + {{{headroom}}}"), feeder.to_owned()),
+        _ => (
+            format!("{{links}} x ({{{xoff}}} + {{{headroom}}})"),
+            format!("each of {feeders} ports such as {feeder}"),
+        ),
+    };
+    sheet.term("links", feeders);
+    line_of_marks(&mut sheet, &sparse, &full, (kmax, pmax));
+    Some(sheet.part(format!("Marks (ECN) of the queue of {name}, which {fed_by} feeds")))
 }
 
 /// Kmax and Pmax.
-fn line_of_marks(
-    sheet: &mut Sheet,
-    sparse: &Sparse,
-    [xoff, headroom]: [&str; 2],
-    (kmax, pmax): (Bytes, Quantity),
-) {
-    let full = format!("{{{xoff}}} + {{{headroom}}}");
+fn line_of_marks(sheet: &mut Sheet, sparse: &Sparse, full: &str, (kmax, pmax): (Bytes, Quantity)) {
     if sparse.is_long() {
-        sheet.step("Kmax", &full, kmax, "above Kmax all is marked").step(
+        sheet.step("Kmax", full, kmax, "above Kmax all is marked").step(
             "Pmax",
             "P_few, as RTT > 5 T_i",
             pmax,
@@ -375,6 +374,52 @@ fn lscc_halved(sheet: &mut Sheet, built: &Built, sum: &LsccSum) {
         .step("beneath", &beneath, most, then);
 }
 
+/// All links of a bundle, and one less; `None` for a single link.
+fn bundle(built: &Built) -> Option<Part> {
+    let sum = built.bundle()?;
+    let (port, link) = built.long();
+    let (links, one) = (u64::from(built.request.links), sum.fastest());
+    let left = sum.rate() - one.rate.bits_per_second();
+    let mut sheet = Sheet::default();
+    sheet
+        .term("rate", port.rate)
+        .terms([("links", links), ("(links - 1)", links - 1)])
+        .term("buffer of lh0", one.buffer)
+        .term("2 delay", format!("2 x {:#}", distance(link).propagation()))
+        .term("delay", distance(link).propagation())
+        .term("interface_delay", link.interface_delay)
+        .term("tx_window", port.tx_window)
+        .term("t_frame", frame_time(port.rate, port.max_frame))
+        .step("with_all", "{links} x {rate}", Quantity::Rate(sum.rate()), "and dc0 has as much")
+        .step("with_one_less", "{(links - 1)} x {rate}", Quantity::Rate(left), "after a cut")
+        .step(
+            "held_back",
+            "{with_all} - {with_one_less}",
+            one.rate,
+            "at most: PFC holds back the senders at dc0",
+        )
+        .step(
+            "buffer",
+            "{links} x {buffer of lh0}",
+            sum.buffer(),
+            "frames from one link less hold that much less",
+        )
+        .step("T", sum.detection.by, sum.detection.within, "how often the gateway asks its devices")
+        .step(
+            "destroyed",
+            "{rate} x ({2 delay} + {T} + {interface_delay} + {tx_window} + {t_frame}) / 8",
+            sum.destroyed(),
+            "at most, in each direction; on the wire",
+        )
+        .step(
+            "moves_after",
+            "{delay} + {T} + {interface_delay} + {tx_window} + {t_frame}",
+            sum.moves_after(),
+            "at most: docs/bundles.md",
+        );
+    Some(sheet.part(format!("The bundle of {links} links, of which one is cut at its far end")))
+}
+
 /// The buffer of the gateway, its memory and hugepages, with a device at each port.
 fn memory(built: &Built) -> Option<Part> {
     let buffer = built.gateways[0].program.settings().buffer;
@@ -407,7 +452,7 @@ fn memory(built: &Built) -> Option<Part> {
         "memory",
         "{mbufs} x {mbuf} + {control frames and rings of pools}",
         total,
-        "as longspan check adds it up; two devices, 1,024 descriptors",
+        "as longspan check adds it up; a device a port, 1,024 descriptors",
     );
     for (name, page, size) in [("pages_2M", "2 MiB", 2 << 20), ("pages_1G", "1 GiB", 1 << 30)] {
         sheet.term("page", page).step(

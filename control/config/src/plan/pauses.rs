@@ -5,7 +5,7 @@ use units::{BitRate, Interval, PortId, PrioritySet, WireBytes};
 use super::built::Built;
 use super::longest::{Fall, Longest, Sharing, Shown};
 use super::request::Request;
-use super::step::{Part, Sheet};
+use super::step::{Part, Quantity, Sheet};
 use crate::watchdog::LEAST_DETECTION;
 
 /// The detection times of neighbours unless they are configured, with their sources.
@@ -66,7 +66,11 @@ impl Pauses {
         let mut sheet = Sheet::default();
         sheet.step(
             "drain",
-            if built.request.drain.is_some() { "as stated" } else { "rate / 10, unless stated" },
+            match built.request {
+                Request { drain: Some(_), .. } => "as stated",
+                Request { links: 1, .. } => "rate / 10, unless stated",
+                _ => "rate of all links / 10, unless stated",
+            },
             drain,
             "the slowest at which the far side takes all lossless frames",
         );
@@ -105,6 +109,22 @@ fn of_long(sheet: &mut Sheet, built: &Built, drain: BitRate) -> Longest {
     let sharing = Sharing::of(built.request.count(), built.local().0);
     let Shown { longest, formula, source } =
         built.request.scheme.planned().longest_pause(sheet, port, sharing);
+    let links = u64::from(built.request.links);
+    // Frames of all links leave in turn, so each link waits for what the others hold too.
+    let longest = Longest { drains: WireBytes(longest.drains.0.saturating_mul(links)), ..longest };
+    let formula = match links {
+        1 => formula,
+        _ => {
+            let share = drain.bits_per_second() / links;
+            sheet.term("links", links).step(
+                "share",
+                "{drain} / {links}",
+                Quantity::Rate(share),
+                "of each link",
+            );
+            formula.replace("{drain}", "{share}")
+        }
+    };
     sheet.step("pause_long", &formula, longest.at(drain), source);
     longest
 }
@@ -136,7 +156,7 @@ fn neighbours(
     unlimited: PrioritySet,
 ) -> Vec<Neighbour> {
     let [at_local, at_long] = [PortId(0), PortId(1)];
-    let rate = built.request.rate;
+    let rate = built.request.whole_rate();
     let judged = |longest: Longest, detection: Interval| match longest.at(drain) < detection {
         true => WatchdogVerdict::Calm,
         false => WatchdogVerdict::Trips { drain: longest.drain_within(detection, rate) },

@@ -15,13 +15,18 @@ use crate::problem::{ConfigError, Problem};
 const MTUS: (Bytes, Bytes) =
     (Bytes(64 - MTU_OVERHEAD.0), Bytes(PortSettings::LARGEST_FRAME.0 - MTU_OVERHEAD.0));
 
+/// The most long links. More would leave each of them little of a port to the data center.
+const MOST_LINKS: u8 = 8;
+
 /// The link, and what is wanted of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Length of the fibre, one way.
     pub distance: Distance,
-    /// Rate of the long link, and of the link to the data center.
+    /// Rate of a long link. That of the link to the data center is the rate of all long links.
     pub rate: BitRate,
+    /// The long links between both gateways, 1 to 8: several are a bundle.
+    pub links: u8,
     /// Longest packet in a frame, in bytes.
     pub mtu: Bytes,
     /// The lossless priorities, 1 to 5.
@@ -35,7 +40,7 @@ pub struct Request {
     /// The senders: the rate of their links, and their DCQCN.
     pub senders: Senders,
     /// The slowest rate at which the far side takes lossless frames, of all priorities together, which share it equally;
-    /// `None` for a tenth of `rate`.
+    /// `None` for a tenth of the rate of all links.
     pub drain: Option<BitRate>,
     /// Length of the fibre to the data center.
     pub local_distance: Distance,
@@ -51,8 +56,8 @@ pub struct Request {
     pub lateness: Option<Interval>,
     /// Lanes of each gateway, 1 to 16; 0 for as many as its cores need.
     pub lanes: u8,
-    /// PCI addresses of dc0 and lh0: of both gateways, or of each; on cores 2 and 3, or from 2 on one for each lane; none for files without devices.
-    pub pci: Vec<[String; 2]>,
+    /// PCI addresses of dc0 and each long port: of both gateways, or of each; on cores 2 and 3, or from 2 on one for each lane; none for files without devices.
+    pub pci: Vec<Vec<String>>,
     /// Further neighbours with a PFC watchdog: a name, and a detection time.
     pub watchdogs: Vec<(String, Interval)>,
 }
@@ -64,6 +69,7 @@ impl Request {
         Self {
             distance,
             rate,
+            links: 1,
             mtu: port.longest_frame() - MTU_OVERHEAD,
             priorities: PrioritySet::EMPTY.with(Priority::from_low_bits(3)),
             scheme: Scheme::BIFROST,
@@ -98,8 +104,14 @@ impl Request {
 
     /// The slowest rate at which the far side takes lossless frames.
     pub fn slowest_drain(&self) -> BitRate {
-        let tenth = BitRate::new(self.rate.bits_per_second() / 10);
+        let tenth = BitRate::new(self.whole_rate().bits_per_second() / 10);
         self.drain.or(tenth).unwrap_or(self.rate)
+    }
+
+    /// The rate of all long links together; saturates.
+    pub fn whole_rate(&self) -> BitRate {
+        let bits = self.rate.bits_per_second().saturating_mul(self.links.into());
+        BitRate::new(bits).unwrap_or(self.rate)
     }
 
     /// The number of lossless priorities.
@@ -115,6 +127,18 @@ impl Request {
                 return Err(PlanError::out_of_range(what, format!("up to {FARTHEST}")));
             }
         }
+        if !(1..=MOST_LINKS).contains(&self.links) {
+            let what = format!("a number of {} links", self.links);
+            return Err(PlanError::out_of_range(what, format!("1 to {MOST_LINKS}")));
+        }
+        if let Some(given) = self.pci.iter().map(Vec::len).find(|given| *given != 1 + usize::from(self.links))
+        {
+            let valid = format!("that of dc0, and of each of {} long ports", self.links);
+            return Err(PlanError::out_of_range(format!("a list of {given} PCI addresses"), valid));
+        }
+        if self.links > 1 && self.scheme.planned().passes_on() {
+            return Err(PlanError::PassesOn { scheme: self.scheme, links: self.links });
+        }
         let (least, most) = MTUS;
         if self.mtu < least || self.mtu > most {
             let what = format!("an MTU of {}", self.mtu.0);
@@ -127,7 +151,7 @@ impl Request {
         if self.priorities.is_empty() {
             return Err(PlanError::NoPriority);
         }
-        let (drain, rate) = (self.slowest_drain(), self.rate);
+        let (drain, rate) = (self.slowest_drain(), self.whole_rate());
         if drain > rate {
             return Err(PlanError::Drain { drain, rate });
         }
@@ -160,6 +184,20 @@ pub enum PlanError {
     /// Nothing is lossless.
     #[error("no priority is lossless; expected one or more of 1 to 5")]
     NoPriority,
+    /// A scheme that passes on pauses does so for one link.
+    #[error("{scheme} passes on the pauses of one link, and the plan has {links}")]
+    PassesOn {
+        /// The scheme.
+        scheme: Scheme,
+        /// The links of the plan.
+        links: u8,
+    },
+    /// A proof is for one link.
+    #[error("a proof simulates one link, and the plan has {links}")]
+    ProofOfLinks {
+        /// The links of the plan.
+        links: u8,
+    },
     /// The drain is faster than the link.
     #[error("a drain of {drain} is faster than the link; expected up to {rate}")]
     Drain {

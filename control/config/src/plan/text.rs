@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-use units::{Distance, Interval, Priority};
+use units::{BitRate, Distance, Interval, Priority};
 
 use super::levels::{Levels, PortLevels};
 use super::marks::Marks;
@@ -12,10 +12,12 @@ use crate::load;
 
 /// The port to the data center.
 pub(super) const LOCAL: &str = "dc0";
-/// The port on the long link.
+/// The port on the long link, the first one of several.
 pub(super) const LONG: &str = "lh0";
-/// The gateways, and the address of each for LSCC.
-pub(super) const ENDS: [(&str, &str); 2] = [("gw-east", "10.255.0.1"), ("gw-west", "10.255.0.2")];
+/// The bundle of several long links.
+const BUNDLE: &str = "lh";
+/// The gateways.
+pub(super) const ENDS: [&str; 2] = ["gw-east", "gw-west"];
 /// The code point of CNPs and of the network's own messages.
 const NETWORK: u8 = 48;
 
@@ -45,14 +47,16 @@ pub(super) fn code_point(priority: Priority) -> u8 {
 /// The text of gateway 0 or 1. Writing to a string cannot fail, so no result is looked at.
 pub(super) fn text(request: &Request, end: usize, form: &Form<'_>) -> String {
     let mut out = String::new();
-    let Request { distance, rate, scheme, .. } = request;
+    let Request { distance, rate, scheme, links, .. } = request;
+    let each = if *links > 1 { format!("{links} x ") } else { String::new() };
     let above = if request.lscc { " and LSCC" } else { "" };
     let _ = write!(
         out,
-        "# A gateway with {rate} to the data center and {rate} over {distance}, with {scheme}{above} on the long link.\n\
+        "# A gateway with {} to the data center and {each}{rate} over {distance}, with {scheme}{above} on the long link.\n\
          # longspan plan has written it, and shows the formula of each value.\n\n\
          [gateway]\nname = \"{}\"\n\n[buffer]\n",
-        ENDS[end].0
+        request.whole_rate(),
+        ENDS[end]
     );
     let _ = match form.levels {
         Some(levels) => {
@@ -60,10 +64,15 @@ pub(super) fn text(request: &Request, end: usize, form: &Form<'_>) -> String {
         }
         None => writeln!(out, "shared = \"1024GiB\""),
     };
-    let _ = write!(out, "\n[forwarding]\nmode = \"patch\"\npairs = [[\"{LOCAL}\", \"{LONG}\"]]\n");
+    let far = if *links > 1 { BUNDLE } else { LONG };
+    let _ = write!(out, "\n[forwarding]\nmode = \"patch\"\npairs = [[\"{LOCAL}\", \"{far}\"]]\n");
+    if *links > 1 {
+        let members: Vec<_> = (0..*links).map(|link| format!("\"{BUNDLE}{link}\"")).collect();
+        let _ = write!(out, "\n[[bundle]]\nname = \"{BUNDLE}\"\nmembers = [{}]\n", members.join(", "));
+    }
     dpdk(&mut out, request, form);
     local(&mut out, request, end, form);
-    long(&mut out, request, end, form);
+    (0..*links).for_each(|link| long(&mut out, request, (end, link), form));
     out
 }
 
@@ -82,7 +91,7 @@ fn dpdk(out: &mut String, request: &Request, form: &Form<'_>) {
 }
 
 fn local(out: &mut String, request: &Request, end: usize, form: &Form<'_>) {
-    port(out, request, (LOCAL, end, request.local_distance));
+    port(out, request, (LOCAL, end, 1), (request.whole_rate(), request.local_distance));
     if request.scheme.planned().passes_on() {
         let _ = writeln!(out, "flow_control = \"{}\"", request.scheme);
     }
@@ -92,25 +101,30 @@ fn local(out: &mut String, request: &Request, end: usize, form: &Form<'_>) {
     }
 }
 
-fn long(out: &mut String, request: &Request, end: usize, form: &Form<'_>) {
-    port(out, request, (LONG, end, request.distance));
+fn long(out: &mut String, request: &Request, (end, link): (usize, u8), form: &Form<'_>) {
+    port(out, request, (&format!("{BUNDLE}{link}"), end, 2 + link), (request.rate, request.distance));
     let _ = writeln!(out, "flow_control = \"{}\"", request.scheme);
     common(out, request, form.levels.map(|levels| &levels.ports[1]));
     if let Some(slot) = form.slot.filter(|_| request.scheme.has_slots()) {
         let _ = write!(out, "\n[port.bifrost]\nslot = \"{slot}\"\n");
     }
     if request.lscc {
-        lscc(out, request, end, form.key);
+        lscc(out, request, (end, link), form.key);
     }
     if form.devices {
-        device(out, request, (1, end));
+        device(out, request, (1 + usize::from(link), end));
     }
 }
 
-/// The head of a port. Its address tells both gateways apart, whose link would have one address at both ends otherwise.
-fn port(out: &mut String, request: &Request, (name, end, distance): (&str, usize, Distance)) {
-    let Request { rate, mtu, interface_delay, tx_window, .. } = request;
-    let number = 1 + u8::from(name == LONG);
+/// The head of a port, which is the `number`th. Its address tells both gateways apart, whose link would have one address at
+/// both ends otherwise.
+fn port(
+    out: &mut String,
+    request: &Request,
+    (name, end, number): (&str, usize, u8),
+    (rate, distance): (BitRate, Distance),
+) {
+    let Request { mtu, interface_delay, tx_window, .. } = request;
     let _ = write!(
         out,
         "\n[[port]]\nname = \"{name}\"\nmac = \"02:00:00:00:{:02x}:{number:02x}\"\nrate = \"{rate}\"\nmtu = {}\n\
@@ -144,8 +158,8 @@ fn common(out: &mut String, request: &Request, levels: Option<&PortLevels>) {
     }
 }
 
-fn lscc(out: &mut String, request: &Request, end: usize, key: Option<&str>) {
-    let (local, peer) = (ENDS[end].1, ENDS[1 - end].1);
+fn lscc(out: &mut String, request: &Request, (end, link): (usize, u8), key: Option<&str>) {
+    let [local, peer] = [end, 1 - end].map(|end| format!("10.255.{link}.{}", end + 1));
     let key = match key {
         Some(key) => format!("key = \"{key}\""),
         // As a TOML string, whatever the name holds.
@@ -164,6 +178,6 @@ fn lscc(out: &mut String, request: &Request, end: usize, key: Option<&str>) {
 fn device(out: &mut String, request: &Request, (number, end): (usize, usize)) {
     let stated = request.pci.get(end).or(request.pci.first()).map(|pci| pci[number].clone());
     // As a TOML string, whatever it holds.
-    let pci = crate::value::quoted(stated.unwrap_or_else(|| format!("0000:00:00.{number}")));
+    let pci = crate::value::quoted(stated.unwrap_or_else(|| format!("0000:00:{number:02x}.0")));
     let _ = write!(out, "\n[port.device]\npci = {pci}\n");
 }

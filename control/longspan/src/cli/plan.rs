@@ -18,6 +18,7 @@ use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
   longspan plan --distance 80km --rate 100G --scheme pfc --priorities 3,4
   longspan plan --delay 5ms --rate 100G --lscc --senders 100G --out gateways
   longspan plan --distance 80km --rate 100G --out gateways --pci 0000:3b:00.0,0000:3b:00.1
+  longspan plan --distance 80km --rate 100G --links 2 --scheme pfc
   longspan plan --distance 80km --rate 100G --explain
   longspan plan --distance 80km --rate 100G --prove
   longspan plan --distance 80km --rate 100G --toml -
@@ -32,9 +33,13 @@ pub struct PlanArgs {
     /// Delay of the link, one way, instead of its length
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub delay: Option<Interval>,
-    /// Rate of the long link, and of the link to the data center
+    /// Rate of a long link. The link to the data center has that of all long links
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = rate)]
     pub rate: BitRate,
+    /// Long links between both gateways, 1 to 8. Several are a bundle: the plan says what holds with all and with one
+    /// less, and what a cut destroys
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub links: u8,
     /// Longest packet in a frame, in bytes. Default: 9100
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
     pub mtu: Option<u64>,
@@ -65,7 +70,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub key_file: Option<String>,
     /// Slowest rate at which the far side takes lossless frames, of all priorities together, which share it equally.
-    /// Default: a tenth of the rate
+    /// Default: a tenth of the rate of all links
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = rate)]
     pub drain: Option<BitRate>,
     /// Length of the fibre to the data center. Default: 300m
@@ -99,7 +104,8 @@ pub struct PlanArgs {
     /// Write the configurations of both gateways to DIR: gw-east.toml and gw-west.toml, which must not exist
     #[arg(long, value_name = "DIR", value_parser = directory)]
     pub out: Option<PathBuf>,
-    /// PCI addresses of dc0 and lh0, for the files: of both gateways, or stated twice, of gw-east and of gw-west
+    /// PCI addresses of dc0 and of each long port, for the files: of both gateways, or stated twice, of gw-east and of
+    /// gw-west
     #[arg(long, value_name = "DC0,LH0")]
     pub pci: Vec<PciArg>,
     /// Show each formula with its numbers and its source, other slots, the schemes side by side, and what hosts need
@@ -147,18 +153,18 @@ fn priority(text: &str) -> Result<Priority, String> {
     number.ok_or_else(|| "expected a number from 1 to 5".into())
 }
 
-/// `DC0,LH0`.
+/// `DC0,LH0`, and more with more links.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PciArg(pub [String; 2]);
+pub struct PciArg(pub Vec<String>);
 
 impl FromStr for PciArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (local, long) = text
-            .split_once(',')
-            .ok_or("expected two PCI addresses, for example 0000:3b:00.0,0000:3b:00.1")?;
-        Ok(Self([local.into(), long.into()]))
+        if !text.contains(',') {
+            return Err("expected two PCI addresses, for example 0000:3b:00.0,0000:3b:00.1".into());
+        }
+        Ok(Self(text.split(',').map(str::to_owned).collect()))
     }
 }
 

@@ -7,6 +7,7 @@ use units::BitRate;
 /// The plan, and its proof if there is one.
 pub fn plan(plan: &LinkPlan, proof: Option<Value>) -> Value {
     let request = &plan.built.request;
+    let bundle = plan.built.bundle().map(|sum| crate::check::bundle_report(&sum));
     let memory = plan.built.with_devices.memory().map(|sum| sum.total().0);
     let rows = plan.schemes.iter().map(|(scheme, row)| match row {
         Ok(row) => json!({
@@ -28,6 +29,8 @@ pub fn plan(plan: &LinkPlan, proof: Option<Value>) -> Value {
     json!({
         "distance_m": request.distance.0,
         "rate": request.rate.bits_per_second(),
+        "links": request.links,
+        "bundle": bundle,
         "mtu_bytes": request.mtu.0,
         "priorities": request.priorities.iter().map(|it| it.number()).collect::<Value>(),
         "scheme": request.scheme.word(),
@@ -84,4 +87,33 @@ fn neighbour(it: &Neighbour) -> Value {
         "can_trip": trips,
         "drain_that_does_not": drain,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use config::plan::Request;
+    use units::Distance;
+
+    #[test]
+    fn several_links_have_the_figures_of_their_bundle_and_a_single_one_has_none() {
+        let of = |links| {
+            let request = Request { links, ..Request::new(Distance(80_000), super::BitRate::gigabits(10)) };
+            super::plan(&super::LinkPlan::new(&request).unwrap(), None)
+        };
+        let (one, three) = (of(1), of(3));
+        assert_eq!((&one["links"], &one["bundle"]), (&1.into(), &serde_json::Value::Null));
+        let bundle = &three["bundle"];
+        assert_eq!(
+            (&bundle["rate"], &bundle["one_less"]["rate"]),
+            (&30_000_000_000_u64.into(), &20_000_000_000_u64.into())
+        );
+        assert_eq!(bundle["one_less"]["held_back_rate"], 10_000_000_000_u64);
+        let each = bundle["members"][2]["buffer_bytes"].as_u64().unwrap();
+        assert_eq!(
+            (&bundle["buffer_bytes"], &bundle["one_less"]["buffer_bytes"]),
+            (&(3 * each).into(), &(2 * each).into())
+        );
+        assert_eq!((&bundle["detection"], &bundle["detection_ns"]), (&"carrier".into(), &5_000_000.into()));
+        assert_eq!(bundle["cut_destroys_bytes"], bundle["members"][0]["cut_destroys_bytes"]);
+    }
 }

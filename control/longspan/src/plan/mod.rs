@@ -120,6 +120,7 @@ fn request(args: &PlanArgs) -> Result<Request, Failure> {
     let usual = Request::new(distance, args.rate);
     let senders = usual.senders;
     Ok(Request {
+        links: args.links,
         mtu: args.mtu.map_or(usual.mtu, Bytes),
         priorities: args.priorities.iter().copied().collect(),
         scheme: args.scheme,

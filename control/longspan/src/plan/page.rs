@@ -164,7 +164,9 @@ fn write_schemes(out: &mut String, plan: &LinkPlan) {
     table.write_to(out);
     for (scheme, row) in &plan.schemes {
         if let Err(error) = row {
-            let _ = writeln!(out, "  {scheme} cannot run here: {error}");
+            let options = textwrap::Options::new(WIDTH).initial_indent("  ").subsequent_indent("    ");
+            let _ =
+                writeln!(out, "{}", textwrap::fill(&format!("{scheme} cannot run here: {error}"), options));
         }
     }
     out.push_str(
@@ -246,7 +248,11 @@ mod tests {
         };
         pages().for_each(|(scheme, text)| long(&scheme, &text));
         let mut request = Request::new(Distance(80_000), BitRate::gigabits(100));
-        request.lscc = true;
+        request.links = 2;
+        let text = page(&LinkPlan::new(&request).unwrap());
+        assert!(text.contains("The bundle of 2 links") && text.contains("= 72.6 MB"), "{text}");
+        long(&"links", &text);
+        (request.links, request.lscc) = (1, true);
         long(&"lscc", &page(&LinkPlan::new(&request).unwrap()));
     }
 

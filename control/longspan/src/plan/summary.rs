@@ -1,5 +1,6 @@
 //! A plan in a few lines: whether it holds, what to buy and what to set.
 
+use config::BundleSum;
 use config::cores::FRAMES_PER_SECOND;
 use config::plan::{LinkPlan, Quantity, WatchdogVerdict};
 use switch::program::{GroupSettings, PortSettings, Threshold};
@@ -15,15 +16,19 @@ const TEXT: usize = 14;
 pub fn summary(plan: &LinkPlan) -> String {
     let request = &plan.built.request;
     let above = if request.lscc { " and LSCC" } else { "" };
-    let config::plan::Request { distance, rate, mtu, scheme, .. } = request;
-    let mut out = format!("Plan: {distance:#} at {rate:#}, MTU {}, {scheme}{above}\n\n", mtu.0);
+    let config::plan::Request { distance, rate, mtu, scheme, links, .. } = request;
+    let each = if *links > 1 { format!("{links} links of ") } else { String::new() };
+    let mut out = format!("Plan: {each}{distance:#} at {rate:#}, MTU {}, {scheme}{above}\n\n", mtu.0);
     holds(&mut out, plan);
     line(&mut out, "buy", &to_buy(plan));
-    line(&mut out, "set lh0", &settings(plan.built.long().0));
+    let sums = plan.built.bundle();
+    sums.iter().flat_map(BundleSum::statements).for_each(|(head, said)| line(&mut out, &head, &said));
+    line(&mut out, if sums.is_some() { "set each lh" } else { "set lh0" }, &settings(plan.built.long().0));
     line(&mut out, "set dc0", &settings(plan.built.local().0));
     line(&mut out, "pauses", &pauses(plan));
     line(&mut out, "hosts", &hosts(plan));
-    line(&mut out, "more", "--explain: each formula; --prove: in simulation; --out DIR: both configurations");
+    let prove = if sums.is_some() { "" } else { "--prove: in simulation; " };
+    line(&mut out, "more", &format!("--explain: each formula; {prove}--out DIR: both configurations"));
     if let Some(note) = note(plan) {
         out += &format!("  {note}\n");
     }
@@ -65,10 +70,15 @@ fn holds(out: &mut String, plan: &LinkPlan) {
 }
 
 fn to_buy(plan: &LinkPlan) -> String {
-    let cores = plan.built.with_devices.cores().len();
-    let memory = plan.built.with_devices.memory().map_or(Bytes::ZERO, |sum| sum.total());
+    let gateway = &plan.built.with_devices;
+    let (cores, sum) = (gateway.cores().len(), gateway.memory());
+    let (memory, buffer) = sum.map_or((Bytes::ZERO, Bytes::ZERO), |sum| (sum.total(), sum.buffer));
+    let of_ports = match plan.built.request.links {
+        1 => String::new(),
+        links => format!(" for a buffer of {buffer:#} of {} ports", links + 1),
+    };
     format!(
-        "for each gateway {cores} {} for {} frames a second each, and {memory:#} of memory ({} hugepages of 2 MiB)",
+        "for each gateway {cores} {} for {} frames a second each, and {memory:#} of memory ({} hugepages of 2 MiB){of_ports}",
         if cores == 1 { "core" } else { "cores" },
         thousands(FRAMES_PER_SECOND),
         thousands(memory.0.div_ceil(2 << 20)),
@@ -134,6 +144,30 @@ mod tests {
             assert!(text.lines().nth(2).is_some_and(|line| line.starts_with("  holds")), "{text}");
         }
         assert!(of(50, 80).contains("  holds       yes, if frames have 2,500 B and more"), "{}", of(50, 80));
+    }
+
+    #[test]
+    fn a_plan_of_links_says_what_holds_with_all_and_with_one_less_and_what_a_cut_destroys() {
+        let distance = Distance(80_000);
+        let request = Request { links: 2, ..Request::new(distance, BitRate::gigabits(100)) };
+        let plan = LinkPlan::new(&request).unwrap();
+        let text = summary(&plan);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for (head, statement) in plan.built.bundle().unwrap().statements() {
+            assert!(words.contains(&format!("{head} {statement}")), "{text}");
+        }
+        for said in [
+            "Plan: 2 links of 80 km at 100 Gb/s",
+            "2 links 200 Gb/s;",
+            "1 link 100 Gb/s without lh0,",
+            "a cut destroys up to 72.6 MB in each direction",
+            "(carrier, noticed within 5.00 ms)",
+            "of 3 ports",
+        ] {
+            assert!(words.contains(said), "{said}: {text}");
+        }
+        assert!(!text.contains("--prove"), "a proof is for one link");
     }
 
     #[test]

@@ -19,6 +19,11 @@ pub struct Membership {
     pub liveness: Option<Liveness>,
 }
 
+impl Membership {
+    /// A gateway asks the devices of members for their carrier this often, so it notices within this time that it is gone.
+    pub const CARRIER_WATCH: Interval = Interval::from_millis(5);
+}
+
 /// An error in the members of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BundleError {

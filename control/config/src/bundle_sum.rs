@@ -1,0 +1,132 @@
+//! The figures of a bundle: with all of its links, with one link less, and of the cut between both.
+
+use switch::program::{Membership, PortSettings};
+use units::human::{count_of, rate};
+use units::{BitRate, Bytes, Interval};
+
+use crate::gateway::Gateway;
+use crate::headroom::frame_time;
+use crate::link::Link;
+use crate::thresholds::may_hold;
+
+/// How a gateway notices that a link has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detection {
+    /// Its word.
+    pub by: &'static str,
+    /// T: the most time from the last sign of the link that arrives until the gateway acts.
+    pub within: Interval,
+}
+
+impl Detection {
+    /// The device says that there is no carrier.
+    pub const CARRIER: Self = Self { by: "carrier", within: Membership::CARRIER_WATCH };
+}
+
+/// The figures of a bundle, which has two members or more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BundleSum {
+    /// The name of the bundle.
+    pub name: String,
+    /// Its members, in the order of ports.
+    pub members: Vec<MemberSum>,
+    /// How a cut is noticed.
+    pub detection: Detection,
+}
+
+/// The figures of a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberSum {
+    /// The name of the port.
+    pub port: String,
+    /// The rate of the link.
+    pub rate: BitRate,
+    /// The most that its lossless priorities hold; none without such.
+    pub buffer: Bytes,
+    /// The most bytes on the wire that a cut destroys in one direction: `R (2 D + T)`, and what the gateway hands over early.
+    /// If the link is cut at its far end, D of data is on it, and the sign of the failure takes another D to arrive.
+    pub destroyed: Bytes,
+    /// The most time from the cut until frames leave through other members: `D + T`, and what this link is longer than they.
+    pub moves_after: Interval,
+}
+
+impl BundleSum {
+    /// The bundles of `gateway`, whose cuts are noticed by `detection`.
+    pub fn all(gateway: &Gateway, detection: Detection) -> Vec<Self> {
+        let ports = &gateway.program.settings().ports;
+        let own = |port: &PortSettings| port.bundle.clone();
+        let heads = ports.iter().enumerate().filter_map(|(index, port)| {
+            own(port).filter(|membership| membership.head.index() == index).map(|it| (it.head, it.bundle))
+        });
+        let bundle = |(head, name)| {
+            let links = ports.iter().zip(&gateway.links);
+            let members = links.filter_map(|(port, link)| Some((port, link, own(port)?)));
+            let members: Vec<_> = members.filter(|(.., it)| it.head == head).collect();
+            let least = members.iter().map(|(.., it)| it.delay).min().unwrap_or_default();
+            let member = |(port, link, membership): &(&PortSettings, &Link, Membership)| {
+                let far = membership.delay + membership.jitter;
+                let ahead = port.tx_window + frame_time(port.rate, port.max_frame);
+                let noticed = far + detection.within + link.interface_delay;
+                MemberSum {
+                    port: port.name.clone(),
+                    rate: port.rate,
+                    buffer: may_hold(port, &gateway.program.settings().buffer).unwrap_or_default(),
+                    destroyed: Bytes(port.rate.bytes_in(far + noticed + ahead).saturating_add(1)),
+                    moves_after: noticed + ahead + (far - least),
+                }
+            };
+            Self { name, members: members.iter().map(member).collect(), detection }
+        };
+        heads.map(bundle).collect()
+    }
+
+    /// The rate of all members, in bits per second.
+    pub fn rate(&self) -> u64 {
+        self.members.iter().fold(0, |sum, member| sum.saturating_add(member.rate.bits_per_second()))
+    }
+
+    /// The most that frames from all members hold.
+    pub fn buffer(&self) -> Bytes {
+        self.members.iter().map(|member| member.buffer).sum()
+    }
+
+    /// The member whose loss takes most of the rate.
+    pub fn fastest(&self) -> &MemberSum {
+        let first = |one: &&MemberSum, other: &&MemberSum| other.rate.cmp(&one.rate);
+        self.members.iter().min_by(first).expect("a bundle has two members or more")
+    }
+
+    /// The most that a cut of one member destroys in one direction, in bytes on the wire.
+    pub fn destroyed(&self) -> Bytes {
+        self.members.iter().map(|member| member.destroyed).max().unwrap_or_default()
+    }
+
+    /// The most time from a cut of one member until its frames leave through others.
+    pub fn moves_after(&self) -> Interval {
+        self.members.iter().map(|member| member.moves_after).max().unwrap_or_default()
+    }
+
+    /// In words: with all links, with one link less, and of the cut between both.
+    pub fn statements(&self) -> [(String, String); 3] {
+        let (count, lost) = (self.members.len() as u64, self.fastest());
+        let left = self.rate() - lost.rate.bits_per_second();
+        let with_all = format!("{}; frames from them hold up to {:#}", rate(self.rate()), self.buffer());
+        let with_less = format!(
+            "{} without {}, and up to {:#}; PFC holds back up to {:#} of the senders; headroom does not change",
+            rate(left),
+            lost.port,
+            self.buffer() - lost.buffer,
+            lost.rate,
+        );
+        let cut = format!(
+            "destroys up to {:#} in each direction, and frames move after {:#} at most ({}, noticed within {:#}); no \
+             lossless frame inside is lost",
+            self.destroyed(),
+            self.moves_after(),
+            self.detection.by,
+            self.detection.within,
+        );
+        let links = |count| count_of(count, "link");
+        [(links(count), with_all), (links(count - 1), with_less), ("a cut".into(), cut)]
+    }
+}
