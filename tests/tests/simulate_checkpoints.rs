@@ -56,6 +56,7 @@ const CASES: &[Case] = &[
     (VICTIM, "bifrost", &[("long_haul", "{ flow_control = \"cbfc\" }")]),
     (VICTIM, "port-grants", &[]),
     (VICTIM, "lscc-bifrost", &[("long_haul.lscc.interval", "20us")]),
+    (VICTIM, "lscc-bifrost", &[("long_haul.lscc.interval", "20us"), BUNDLED]),
     (VICTIM, "pfc", &[("host.congestion_control", "dcqcn"), ("long_haul.themis", "{}"), MANAGED]),
     (INCAST, "p-pfc-4", &[]),
     (INCAST, "capfc-4", &[]),
@@ -73,6 +74,8 @@ const RELAYED: &[(&str, &str)] = &[
     ("traffic.inter.load", "0.9"),
 ];
 const FAULTS: &str = "{ loss = 0.01, control_loss = 0.2, jitter = \"2us\", control_delay = \"3us\" }";
+/// The long link is two links, which are a bundle.
+const BUNDLED: (&str, &str) = ("topology.long_link", "{ distance = \"20km\", count = 2 }");
 const MANAGED: (&str, &str) = ("network.connection_management", "true");
 
 /// The scenario of a case, without the wait of its traffic and over a shorter link.

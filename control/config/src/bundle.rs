@@ -8,15 +8,12 @@ use units::{Bytes, Interval, PortId, WireBytes};
 use wire::grants::hello::Place as HelloPlace;
 use wire::rate_feedback::Key;
 
-use crate::build::Built;
-
 use crate::keys::bundle::BundleDecl;
 use crate::keys::document::Document;
 use crate::keys::port::PortDecl;
-use crate::lateness;
 use crate::link::Link;
+use crate::link_key;
 use crate::notes::Problems;
-use crate::notifiers::lscc;
 use crate::place::Place;
 use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
@@ -79,13 +76,13 @@ pub(crate) fn build(
 /// The key of the hellos of `decl`. Notes an error if there is none, or a warning if it is public.
 fn key(decl: &BundleDecl, directory: Option<&Path>, problems: &Problems<'_>) -> Option<Key> {
     let place = decl.first(&["key", "key_file"]);
-    let key = lscc::key(decl.key.as_ref(), decl.key_file.as_ref(), directory, problems);
+    let key = link_key::read(decl.key.as_ref(), decl.key_file.as_ref(), directory, problems);
     let lacks_key = decl.key_file.is_none() && key.is_none();
     if decl.liveness() == LivenessWord::Hello && lacks_key {
         let when = "with liveness = \"hello\"; write key_file = \"lh.key\", for a file with the key that both ends share";
         problems.error(&place.of_key("key"), ProblemKind::Needed { when });
     }
-    if key == Some(lscc::EXAMPLE_KEY) {
+    if key == Some(link_key::EXAMPLE_KEY) {
         problems.warning(place, ProblemKind::HelloExampleKey);
     }
     key
@@ -102,27 +99,6 @@ fn liveness(decl: &BundleDecl, key: Option<Key>, port: &PortSettings, place: Hel
     let proof = if sends_hellos { hellos(key?) } else { Proof::Carrier };
     let waits = sends_hellos || hold_off > Interval::ZERO || return_after > Interval::ZERO;
     waits.then_some(Liveness { proof, hold_off, return_after, measures_delay: false })
-}
-
-/// Warns about members that a core which is as late as the buffer covers may take for dead.
-pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>) {
-    for decl in document.bundles().iter().filter(|decl| decl.liveness() == LivenessWord::Hello) {
-        let members = members(decl, document.ports(), problems).into_iter();
-        let covered = |port: PortId| {
-            lateness::covered(
-                &built.settings.ports[port.index()],
-                &built.links[port.index()],
-                built.cell_occupancy,
-            )
-        };
-        let detection = decl.interval() * Liveness::MULTIPLIER.into();
-        if let Some(covered) = members.filter_map(covered).max().filter(|covered| *covered > detection) {
-            problems.warning(
-                decl.first(&["interval", "liveness"]),
-                ProblemKind::HelloLateness { detection, covered },
-            );
-        }
-    }
 }
 
 /// The bundles of which `ports` are members.

@@ -28,6 +28,7 @@ mod lateness;
 mod link;
 mod link_agent;
 mod link_delay;
+mod link_key;
 mod load;
 mod lscc_sum;
 mod machine;

@@ -2,6 +2,7 @@
 //! purpose.
 
 use switch::ForwardingSettings;
+use switch::liveness::Liveness;
 use switch::program::{
     GroupSettings, LosslessGroup, PortSettings, RateLimit, Red, Scheduling, Settings, Threshold, Trust,
 };
@@ -17,6 +18,7 @@ use crate::keys::document::Document;
 use crate::keys::port::{FARTHEST, PortDecl};
 use crate::keys::queueing::{LosslessDecl, QueueDecl, RateLimitDecl};
 use crate::keys::running::DeviceDecl;
+use crate::lateness;
 use crate::link::Link;
 use crate::lscc_sum::LsccSum;
 use crate::notes::Problems;
@@ -26,7 +28,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Runtime;
 use crate::table::{Shape, Table, values};
 use crate::thresholds::{alone, capacity, highest_xoff};
-use crate::value::SizeChoice;
+use crate::value::{LivenessWord, SizeChoice};
 use crate::watchdog;
 
 /// Notes the errors and warnings of all checks.
@@ -35,7 +37,7 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
     check_cores(built, document, problems);
     check_teams(&built.settings, &built.runtime, document, problems);
     check.headroom_pool();
-    bundle::check(built, document, problems);
+    check_hellos(built, document, problems);
     for (index, decl) in document.ports().iter().enumerate() {
         let port = &built.settings.ports[index];
         check.pause(index, port, decl);
@@ -61,6 +63,27 @@ pub(crate) fn check(built: &Built, document: &Document, problems: &Problems<'_>)
         }
         for declared in decl.queue.iter().flatten() {
             check.queue(index, port, declared);
+        }
+    }
+}
+
+/// Warns about members that a core which is as late as the buffer covers may take for dead.
+fn check_hellos(built: &Built, document: &Document, problems: &Problems<'_>) {
+    for decl in document.bundles().iter().filter(|decl| decl.liveness() == LivenessWord::Hello) {
+        let members = bundle::members(decl, document.ports(), problems).into_iter();
+        let covered = |port: PortId| {
+            lateness::covered(
+                &built.settings.ports[port.index()],
+                &built.links[port.index()],
+                built.cell_occupancy,
+            )
+        };
+        let detection = decl.interval() * Liveness::MULTIPLIER.into();
+        if let Some(covered) = members.filter_map(covered).max().filter(|covered| *covered > detection) {
+            problems.warning(
+                decl.first(&["interval", "liveness"]),
+                ProblemKind::HelloLateness { detection, covered },
+            );
         }
     }
 }

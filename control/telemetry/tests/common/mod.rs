@@ -350,6 +350,7 @@ pub fn snapshot_of_link_delay() -> Snapshot {
 /// A gateway whose bundle of lh0 and lh1 has lost the first of them.
 pub fn snapshot_of_bundle() -> Snapshot {
     let text = "[[bundle]]\nname = \"lh\"\nmembers = [\"lh0\", \"lh1\"]\n\
+                liveness = \"hello\"\nkey = \"00112233445566778899aabbccddeeff\"\n\
                 [[port]]\nname = \"dc0\"\nrate = \"10G\"\n\
                 [[port]]\nname = \"lh0\"\nrate = \"10G\"\ndistance = \"80km\"\n\
                 [[port]]\nname = \"lh1\"\nrate = \"10G\"\ndistance = \"95km\"\n";

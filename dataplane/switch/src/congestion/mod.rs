@@ -7,7 +7,7 @@ pub(crate) mod mark;
 pub(crate) mod notifier;
 mod notifiers;
 pub mod red;
-mod scheme;
+pub(crate) mod scheme;
 pub(crate) mod senders;
 pub mod supplement;
 pub mod themis;

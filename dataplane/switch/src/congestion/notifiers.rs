@@ -5,7 +5,7 @@ use super::supplement::{self, SupplementError};
 use super::themis::{self, ThemisError};
 use crate::flows::settings::FlowSettings;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, PrioritySet};
+use units::{BitRate, Interval, PrioritySet};
 
 /// The schemes of a port that notify senders, with their settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,13 @@ impl Notifiers {
         let others = [self.themis.map(|it| it.notifier), self.supplement.map(|it| it.notifier)];
         let others = others.into_iter().flatten().map(|it| it.table(rate));
         lscc.into_iter().chain(others).reduce(FlowSettings::joined)
+    }
+
+    /// The settings of the flows that the members of a bundle keep together, which have to be the same: size of the table,
+    /// ageing, sample, and whether senders get direct INT. `None` where each member keeps its own.
+    pub(crate) fn shared_flows(&self) -> Option<(u32, Interval, u32, bool)> {
+        let limiting = self.lscc.filter(|_| self.themis.is_none())?.limiting;
+        Some((limiting.flows, limiting.ageing, limiting.learn, limiting.direct_int.is_some()))
     }
 
     /// Whether each of several lanes can run them for its own senders.

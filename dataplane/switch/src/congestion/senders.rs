@@ -15,9 +15,9 @@ use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Attention, Crossing, Flows, Origin, Sample, Seen, Sighting, Slot, Way};
 use crate::hash::HashKey;
 use crate::lanes::{Home, Pace};
-use crate::program::PortSettings;
+use crate::program::{FlowSettings, PortSettings, Settings};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos, PortId, QueueId, QueueSet, WireBytes};
+use units::{Bytes, Nanos, PortId, PortSet, QueueId, QueueSet, WireBytes};
 use wire::ip::Ecn;
 
 /// The fate of a frame that came in through the port.
@@ -67,20 +67,44 @@ pub(crate) struct Senders {
     pub limiter: Option<RateLimiter>,
     themis: Option<Themis>,
     supplement: Option<Supplement>,
+    /// The limiters of the other links of its bundle, whose flows are the same.
+    others: Vec<(PortId, RateLimiter)>,
 }
 
 impl Senders {
-    /// The senders of a port with `settings`; `None` if no scheme notifies them. `key` is the hash key of the
-    /// tables, and `seed` goes into nonces.
-    pub fn new(settings: &PortSettings, key: HashKey, seed: u64) -> Option<Self> {
-        let flows = settings.flows()?;
-        let (capacity, Notifiers { lscc, themis, supplement }) = (flows.capacity, &settings.notifiers);
+    /// The senders of `port`; `None` if no scheme notifies them. `key` is the hash key of the tables, and `seed` goes into
+    /// nonces. `others` are the members of its bundle that [share its flows](super::Notifiers::shared_flows).
+    pub fn new(settings: &Settings, port: PortId, others: PortSet, key: HashKey) -> Option<Self> {
+        let (port, seed) = (&settings.ports[port.index()], settings.seed);
+        let of_others = others.iter().filter_map(|it| settings.ports[it.index()].flows());
+        let flows = of_others.fold(port.flows()?, FlowSettings::bundled);
+        let (capacity, Notifiers { lscc, themis, supplement }) = (flows.capacity, &port.notifiers);
+        // Only the limiter in use needs entries of flows.
+        let limiter = |number: PortId| {
+            let it = &settings.ports[number.index()];
+            Some((number, RateLimiter::new(it.notifiers.lscc.as_ref()?, 0, it.rate, seed)))
+        };
         Some(Self {
             flows: Flows::new(flows, key),
-            limiter: lscc.as_ref().map(|it| RateLimiter::new(it, capacity, settings.rate, seed)),
+            limiter: lscc.as_ref().map(|it| RateLimiter::new(it, capacity, port.rate, seed)),
             themis: themis.as_ref().map(|it| Themis::new(it, capacity)),
             supplement: supplement.as_ref().map(|it| Supplement::new(it, capacity)),
+            others: others.iter().filter_map(limiter).collect(),
         })
+    }
+
+    /// Moves from the member `from` of a bundle to `to`, which has another rate and the same flows.
+    pub fn move_to(&mut self, from: PortId, to: PortId) {
+        let Self { flows, limiter, others, .. } = self;
+        if let (Some(limiter), Some((port, other))) = (limiter, others.iter_mut().find(|(it, _)| *it == to)) {
+            limiter.exchange(other, flows);
+            *port = from;
+        }
+    }
+
+    /// The limiter of another member.
+    pub fn limiter_of(&self, member: PortId) -> Option<&RateLimiter> {
+        self.others.iter().find(|(port, _)| *port == member).map(|(_, limiter)| limiter)
     }
 
     /// Takes new settings, those of `spare`. The state stays, unless the table of flows needs another size, ageing or
@@ -91,6 +115,13 @@ impl Senders {
         configure(&mut self.limiter, &mut spare.limiter, exchanged);
         configure(&mut self.themis, &mut spare.themis, exchanged);
         configure(&mut self.supplement, &mut spare.supplement, exchanged);
+        if self.others.len() != spare.others.len() {
+            return core::mem::swap(&mut self.others, &mut spare.others);
+        }
+        self.others.sort_by_key(|(port, _)| *port);
+        for ((_, limiter), (_, spare)) in self.others.iter_mut().zip(&mut spare.others) {
+            limiter.configure(spare, exchanged);
+        }
     }
 
     /// Leaves pairs of hosts to other lanes.
@@ -101,11 +132,6 @@ impl Senders {
     /// Adds `bytes` that other lanes have taken, and returns what they are to go by. `None` without a rate.
     pub fn lead(&mut self, now: Nanos, bytes: WireBytes) -> Option<Pace> {
         Some(self.limiter.as_mut()?.lead(now, bytes, &mut self.flows))
-    }
-
-    /// All bytes that have gone out here and to which a rate applies; `None` without one.
-    pub fn limited(&self) -> Option<u64> {
-        self.limiter.as_ref().map(|it| it.limited().0)
     }
 
     /// Goes by what the lead has told.
@@ -124,7 +150,7 @@ impl Senders {
 
     /// The schemes that run, and the flows that they share.
     fn running_mut(&mut self) -> (&mut Flows, impl Iterator<Item = &mut dyn Scheme>) {
-        let Self { flows, limiter, themis, supplement } = self;
+        let Self { flows, limiter, themis, supplement, .. } = self;
         let all: [Option<&mut dyn Scheme>; 3] =
             [as_scheme_mut(themis), as_scheme_mut(limiter), as_scheme_mut(supplement)];
         (flows, all.into_iter().flatten())
@@ -249,6 +275,7 @@ impl Senders {
     /// The frame ends here: [`Refusal`].
     #[inline(always)]
     pub fn receive(&mut self, frame: Crossing<'_>, headers: &[u8]) -> Result<Disposition, Refusal> {
+        let frame = Crossing { port: Origin::FAR, ..frame };
         if self.flows.samples() {
             return self.receive_sampled(frame, headers);
         }

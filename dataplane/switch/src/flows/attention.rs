@@ -43,6 +43,11 @@ impl Flows {
         }
     }
 
+    /// Looks up all packets up to `until` at least, if it does now.
+    pub fn keep_watch(&mut self, until: Nanos) {
+        self.watch.until = self.watch.until.max(until);
+    }
+
     /// Watches for a moment, since the origin of a flow seems to have changed.
     pub(super) fn watch_origins(&mut self, now: Nanos) {
         if self.sample.is_some() && !self.is_watched(now) && self.watch.until <= now {

@@ -140,6 +140,9 @@ pub(crate) struct Origin {
 
 impl Origin {
     const PORT_BITS: u32 = u16::BITS;
+    /// The port at which all frames from the far side come in: the links of a bundle are one way, and an answer may change
+    /// from one to another.
+    pub const FAR: PortId = PortId(u16::MAX);
 
     /// The origin at `port`, from the station `mac`, with the outer tag `vlan`; 0 without one.
     pub const fn new(port: PortId, mac: MacAddress, vlan: u16) -> Self {

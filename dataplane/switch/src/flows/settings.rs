@@ -46,6 +46,13 @@ impl FlowSettings {
         }
     }
 
+    /// Settings of the flows that two links of a bundle keep together. A queue pair may use both.
+    #[must_use]
+    pub fn bundled(self, other: Self) -> Self {
+        let both = self.rate.bits_per_second().saturating_add(other.rate.bits_per_second());
+        Self { rate: BitRate::new(both).unwrap_or(self.rate), ..self.joined(other) }
+    }
+
     /// The time without a packet in the sample after which a flow is forgotten. A live flow has one packet in so many
     /// there, so the sample of a flow is idle for so much longer.
     pub const fn forgets_after(&self) -> Interval {
@@ -94,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn two_schemes_share_the_larger_table_and_sample_the_longer_ageing_and_the_longer_round_trip() {
+    fn two_schemes_share_the_larger_table_and_sample_and_two_links_the_longer_round_trip_and_both_rates() {
         let of = |capacity, ageing, round_trip, learn| FlowSettings {
             capacity,
             ageing: Interval::from_secs(ageing),
@@ -103,5 +110,7 @@ mod tests {
             learn,
         };
         assert_eq!(of(1, 20, 3, 16).joined(of(10, 2, 4, 1)), of(10, 20, 4, 1));
+        let bundle = of(10, 20, 3, 16).bundled(of(10, 20, 4, 16));
+        assert_eq!(bundle, FlowSettings { rate: BitRate::gigabits(200), ..of(10, 20, 4, 16) });
     }
 }

@@ -89,11 +89,15 @@ impl Settings {
     }
 }
 
+/// The settings of [`Notifiers::shared_flows`](crate::congestion::Notifiers::shared_flows), by their keys.
+const FLOWS: &str = "`flows`, `ageing`, `learn` or `direct` of LSCC";
+
 /// Checks that frames of `port` can leave through `head`, and the reverse.
 fn is_bundled(port: &PortSettings, head: &PortSettings) -> Result<(), BundleError> {
     let differs = [
         (port.max_frame != head.max_frame, "longest frames"),
         (port.lossless() != head.lossless(), "lossless priorities"),
+        (port.notifiers.shared_flows() != head.notifiers.shared_flows(), FLOWS),
     ];
     if let Some((_, what)) = differs.into_iter().find(|(differs, _)| *differs) {
         return Err(BundleError::Differs { what, head: head.name.clone() });
@@ -111,7 +115,7 @@ fn is_bundled(port: &PortSettings, head: &PortSettings) -> Result<(), BundleErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{BufferSettings, Membership, NotLive, Program};
+    use crate::program::{BufferSettings, Lscc, Membership, NotLive, Program, RateLimiting};
     use units::{BitRate, Bytes, Interval};
     use wire::ethernet::MacAddress;
 
@@ -162,6 +166,15 @@ mod tests {
         shorter.ports[2].max_frame = Bytes(1_514);
         let differs = BundleError::Differs { what: "longest frames", head: "p1".into() };
         assert_eq!(refused(shorter), ("p2".into(), differs));
+        let mut keeps = settings(&[1, 2], &[]);
+        let lscc = |flows| Lscc { limiting: RateLimiting { flows, ..Lscc::PLAIN.limiting }, ..Lscc::PLAIN };
+        for (port, flows) in [(1, 5), (2, 6)] {
+            keeps.ports[port].notifiers.lscc = Some(lscc(flows));
+        }
+        let differs = || BundleError::Differs { what: FLOWS, head: "p1".into() };
+        assert_eq!(keeps.may_bundle(&[PortId(1), PortId(2)]), Err((PortId(2), differs())));
+        keeps.ports[1].notifiers.lscc = None;
+        assert_eq!(keeps.may_bundle(&[PortId(1), PortId(2)]), Err((PortId(2), differs())), "it has none");
         let mut queued = settings(&[1, 2], &[]);
         let second = queued.ports[2].queues[3];
         queued.ports[2].queues.push(second);

@@ -23,6 +23,8 @@ impl<F: Frame> Shard<F> {
     /// Lets `take` remove events from the front of the list, oldest first. Events of one port and kind are in the order of
     /// their time. The list is bounded; what found no room is told by [`crate::Happening::Lost`].
     pub fn take_events(&mut self, now: Nanos, take: impl FnMut(&mut Vec<Event>)) {
+        let bundles = self.fabric.bundles.clone();
+        let head = |port| bundles.as_ref().map_or(port, |it| it.head(port));
         let Fabric { recorder, owned, ingress, egress, senders, .. } = &mut self.fabric;
         if recorder.events.takes_look(now) {
             for port in owned.iter() {
@@ -34,7 +36,12 @@ impl<F: Frame> Shard<F> {
                 let Some(senders) = &mut senders[port.index()] else { continue };
                 let lost = senders.flows.take_changes(|change| {
                     let what = Happening::Flow(change);
-                    recorder.events.note(Event { at: change.at, port: Some(port), priority: None, what });
+                    recorder.events.note(Event {
+                        at: change.at,
+                        port: Some(head(port)),
+                        priority: None,
+                        what,
+                    });
                 });
                 recorder.events.lose(lost);
             }

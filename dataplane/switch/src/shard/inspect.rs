@@ -4,10 +4,11 @@ use super::Shard;
 use crate::admission::{Pool, Pools};
 use crate::bundle::BundleReport;
 use crate::congestion::RateAdvertiser;
+use crate::congestion::lscc::LsccReport;
 use crate::congestion::{NotifiersReport, ThresholdsReport};
 use crate::egress::{PausesReceived, Queue, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::{PauseCause, PausesSent, SchemeReport};
-use crate::flows::FlowsReport;
+use crate::flows::{Flows, FlowsReport};
 use crate::forwarding::{BounceCounters, BridgeCounters};
 use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
@@ -269,9 +270,10 @@ impl<F: Frame> Shard<F> {
         state
     }
 
-    /// The flows of `port`; `None` where no scheme notifies their senders.
+    /// The flows of `port`; `None` where no scheme notifies their senders, and at a member of a bundle if the first member has
+    /// them.
     pub fn flows(&self, port: PortId) -> Option<FlowsReport> {
-        self.fabric.senders[port.index()].as_ref().map(|it| it.flows.report())
+        self.fabric.flows(port).map(Flows::report)
     }
 
     /// Lateness of LSCC intervals on `port`; `None` where LSCC does not run.
@@ -283,7 +285,13 @@ impl<F: Frame> Shard<F> {
     pub fn notifiers(&self, port: PortId) -> NotifiersReport {
         let advertiser = self.fabric.ingress[port.index()].advertiser.as_ref();
         let senders = self.fabric.senders[port.index()].as_ref();
-        senders.map(|it| it.report(advertiser)).unwrap_or_default()
+        match senders {
+            Some(senders) => senders.report(advertiser),
+            None => NotifiersReport {
+                lscc: self.fabric.limiter(port).map(|it| LsccReport::new(it, advertiser)),
+                ..NotifiersReport::default()
+            },
+        }
     }
 
     /// Control frames that the switch sent through `port`.

@@ -1,5 +1,6 @@
 //! Shards as their driver sees them.
 
+mod bundled;
 mod follow;
 
 use super::*;
@@ -10,6 +11,7 @@ use wire::ethernet::MacAddress;
 
 const A: PortId = PortId(0);
 const B: PortId = PortId(1);
+const C: PortId = PortId(2);
 const P3: Priority = Priority::from_low_bits(3);
 const P4: Priority = Priority::from_low_bits(4);
 

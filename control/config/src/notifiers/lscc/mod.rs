@@ -8,28 +8,25 @@ use std::path::Path;
 use switch::congestion::LsccError;
 use switch::program::{Feedback, FlowSettings, Lscc, PortSettings, RateCalculation, RateLimiting};
 use units::{BitRate, Bytes, Interval, WireBytes};
-use wire::rate_feedback::Key;
 
 use crate::defaults;
-use crate::file::{FileError, read_at_most};
 use crate::flow_control::bifrost::keys::BifrostDecl;
 use crate::flow_control::{self, bifrost};
 use crate::keys::long_haul::CnpDecl;
 use crate::keys::port::PortDecl;
 use crate::link::{Link, Senders};
+use crate::link_key;
 use crate::lscc_sum::{LsccSum, Protection, guided_reference, guided_step};
 use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::round_trip;
 use crate::table::{Table, at, or};
-use crate::value::{DirectWord, KEY, LongFlow, SizeChoice, Spacing, hexadecimal};
+use crate::value::{DirectWord, LongFlow, SizeChoice, Spacing};
 use keys::{LsccDecl, SendersDecl};
 
 /// T, as in section III-C of the paper. A shorter round trip replaces it.
 const INTERVAL: Interval = Interval::from_micros(200);
-/// The key in `config/keys/example.key`, which is public.
-pub(crate) const EXAMPLE_KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
 
 /// Builds LSCC on a port whose Bifrost is known. Paths of key files begin in `directory`. Returns `None` and notes an
 /// error if the round trip is unknown.
@@ -47,7 +44,7 @@ pub(crate) fn build(
     let feedback = Feedback {
         local: decl.local.as_ref()?.value,
         peer: decl.peer.as_ref()?.value,
-        key: key(decl.key.as_ref(), decl.key_file.as_ref(), directory, problems),
+        key: link_key::read(decl.key.as_ref(), decl.key_file.as_ref(), directory, problems),
         dscp: decl.feedback_dscp(),
     };
     let (calculation, limiting) = (calculation(decl, port.rate), limiting(decl));
@@ -109,18 +106,6 @@ fn size(choice: &Option<At<SizeChoice>>) -> Option<WireBytes> {
     }
 }
 
-/// The key that both ends of a link share, as stated or in a file. Notes an error if the file has none.
-pub(crate) fn key(
-    stated: Option<&At<Option<Key>>>,
-    file: Option<&At<String>>,
-    directory: Option<&Path>,
-    problems: &Problems<'_>,
-) -> Option<Key> {
-    let Some(At { value: path, place }) = file else { return stated?.value };
-    let key = directory.ok_or(ProblemKind::KeyFileNowhere).and_then(|it| read_key(&it.join(path)));
-    key.map_err(|kind| problems.error(place, kind)).ok()
-}
-
 /// The keys from which [`build`] builds the same LSCC.
 pub(crate) fn in_force(lscc: &Lscc, senders: &Senders) -> LsccDecl {
     let Lscc { interval, round_trip, calculation, limiting, feedback } = lscc;
@@ -160,22 +145,6 @@ pub(crate) fn in_force(lscc: &Lscc, senders: &Senders) -> LsccDecl {
     }
 }
 
-/// Reads the key in a file, which may also have empty lines and comments (`#`).
-fn read_key(path: &Path) -> Result<Key, ProblemKind> {
-    /// Enough for any comment, and a limit for a wrong file.
-    const MOST: Bytes = Bytes(4_096);
-    let shown = || path.display().to_string();
-    let unreadable = |error: FileError| ProblemKind::KeyFile { path: shown(), reason: error.to_string() };
-    let text = read_at_most(MOST, path).map_err(unreadable)?;
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let only = lines.next().filter(|_| lines.next().is_none());
-    let key = only.and_then(hexadecimal).map(Key);
-    key.ok_or_else(|| ProblemKind::KeyFile {
-        path: shown(),
-        reason: format!("it must hold {KEY} and nothing else"),
-    })
-}
-
 /// Warns if LSCC on a port would fail its purpose.
 pub(crate) fn check(
     lscc: &Lscc,
@@ -190,7 +159,7 @@ pub(crate) fn check(
         None if declared.key.is_some() => {
             problems.warning(place, ProblemKind::LsccUnsigned { peer: lscc.feedback.peer });
         }
-        Some(EXAMPLE_KEY) => problems.warning(place, ProblemKind::LsccExampleKey),
+        Some(link_key::EXAMPLE_KEY) => problems.warning(place, ProblemKind::LsccExampleKey),
         _ => {}
     }
     check_step(sum, declared, problems);

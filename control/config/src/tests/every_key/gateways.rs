@@ -153,7 +153,7 @@ const SHORT: &str = r#"
 
 const BRIDGE: &str = r#"
     forwarding = { mode = "bridge" }
-    bundle = [{ name = "e", members = ["b", "c"] }]
+    bundle = [{ name = "e", members = ["b", "c"], liveness = "hello", key = "00112233445566778899aabbccddeeff" }]
     [[port]]
     name = "a"
     rate = "10G"

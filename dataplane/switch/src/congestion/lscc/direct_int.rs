@@ -81,8 +81,13 @@ impl DirectInt {
     pub fn configure(&mut self, spare: &mut Self, exchanged: bool) {
         (self.interval, self.link) = (spare.interval, spare.link);
         if exchanged {
-            core::mem::swap(&mut self.last, &mut spare.last);
+            self.exchange_entries(spare);
         }
+    }
+
+    /// Takes the entries of `other`, and leaves it its own.
+    pub fn exchange_entries(&mut self, other: &mut Self) {
+        core::mem::swap(&mut self.last, &mut other.last);
     }
 
     /// Takes a data packet of the flow in `slot`, with this UDP source port. Returns whether it collects telemetry: its sender then

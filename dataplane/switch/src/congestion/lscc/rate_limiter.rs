@@ -151,6 +151,20 @@ impl RateLimiter {
         }
     }
 
+    /// Lets the limiter of `other`, another link of its bundle, take its place, and takes that one. The entries of flows stay in
+    /// their place: they belong to all links. `flows` are looked up for as long as the pseudo-queue of this link may need it.
+    pub fn exchange(&mut self, other: &mut Self, flows: &mut Flows) {
+        if let (true, Some((at, Some(rate)))) = (self.awake, self.advanced) {
+            let above = WireBytes(self.queue.bytes().0.saturating_sub(self.wakes_above.0));
+            flows.keep_watch(at + rate.serialization().time_of(above));
+        }
+        core::mem::swap(self, other);
+        core::mem::swap(&mut self.states, &mut other.states);
+        if let (Some(direct_int), Some(other)) = (&mut self.direct_int, &mut other.direct_int) {
+            direct_int.exchange_entries(other);
+        }
+    }
+
     /// The number of flows that are to be notified, now or if the pseudo-queue is as long at the end of the interval.
     fn to_notify(&self) -> u64 {
         let congested = self.queue.bytes() > self.settings.reference;

@@ -52,9 +52,9 @@ impl<F: Frame> Fabric<F> {
 
     /// Lets the rates of ports go by what all lanes have taken.
     fn look_at_paces(&mut self, now: Nanos) {
-        let Self { lane, senders, notifying, .. } = self;
-        let Some(lane) = lane else { return };
-        for port in notifying.iter() {
+        for port in self.notifying.iter() {
+            self.meet_senders(port);
+            let Self { lane: Some(lane), senders, .. } = self else { return };
             let Some(senders) = &mut senders[port.index()] else { continue };
             if !lane.leads() {
                 senders.follow(now, lane.pace(port));
@@ -177,8 +177,8 @@ impl<F: Frame> Fabric<F> {
 
     /// Shows the others what this lane holds, at the end of a turn.
     pub fn show(&mut self) {
-        let Self { lane, ingress, egress, pools, owned, senders, .. } = self;
-        let Some(lane) = lane else { return };
+        let Some(mut lane) = self.lane.take() else { return };
+        let Self { ingress, egress, pools, owned, .. } = &*self;
         for port in owned.iter() {
             let (ingress, egress) = (&ingress[port.index()], &egress[port.index()]);
             let level = |priority: Priority| {
@@ -188,7 +188,7 @@ impl<F: Frame> Fabric<F> {
                 let [reserved, shared, headroom] = parts.map(|bytes| Cells::within(bytes.0));
                 Level { reserved, shared, headroom }
             };
-            let counted = senders[port.index()].as_ref().and_then(|senders| senders.limited());
+            let counted = self.limiter(port).map(|limiter| limiter.limited().0);
             let cells = own_cells(egress);
             let received = |priority: Priority| ingress.counters.received[priority.index()].on_the_wire();
             lane.show_received(port, received);
@@ -198,6 +198,7 @@ impl<F: Frame> Fabric<F> {
             }
         }
         lane.end_turn(pools.held());
+        self.lane = Some(lane);
     }
 
     /// As [`Fabric::egress`], for a lane: it claims the time of the link for all that it sends in the call.

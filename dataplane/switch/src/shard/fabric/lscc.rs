@@ -57,6 +57,7 @@ impl<F: Frame> Fabric<F> {
         descriptor: &Descriptor,
         (headers, length): (&[u8], Bytes),
     ) {
+        self.meet_senders(port);
         let Some(limiter) = self.senders[port.index()].as_mut().and_then(|it| it.limiter.as_mut()) else {
             self.refuse(port, settings, DropReason::ForeignFeedback, length);
             return;

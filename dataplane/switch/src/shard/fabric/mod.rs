@@ -31,21 +31,31 @@ use crate::frame::Frame;
 use crate::ingress::IngressPort;
 use crate::lanes::Lane;
 use crate::ledger::{Ledger, ShardId};
-use crate::program::{PortSettings, Program};
+use crate::program::Program;
 use crate::queue::Store;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 use std::sync::Arc;
 use units::{Nanos, PortId, PortSet};
 
-/// The senders of each port on which a scheme notifies them.
+/// The senders of each port on which a scheme notifies them. The members of a bundle [may share
+/// them](crate::congestion::Notifiers::shared_flows): they are at the member that used them last, and at the first one
+/// to begin with.
 pub(in crate::shard) type SendersByPort = Vec<Option<Box<Senders>>>;
 
 /// The senders of all ports of `program`.
 pub(in crate::shard) fn senders_of(program: &Program) -> SendersByPort {
-    let (key, seed) = (program.hash_key(), program.settings().seed);
-    let senders = |port: &PortSettings| Senders::new(port, key, seed).map(Box::new);
-    program.settings().ports.iter().map(senders).collect()
+    let settings = program.settings();
+    let senders = |port: PortId| {
+        let is_shared = program.port(port).notifiers.shared_flows().is_some();
+        if is_shared && settings.head(port) != port {
+            return None;
+        }
+        let members = if is_shared { settings.members(port) } else { PortSet::EMPTY };
+        let others = members.iter().filter(|it| *it != port).collect();
+        Senders::new(settings, port, others, program.hash_key()).map(Box::new)
+    };
+    (0..settings.ports.len() as u16).map(PortId).map(senders).collect()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -82,7 +92,7 @@ pub(super) struct Fabric<F> {
     equipped: PortSet,
     /// The bundles of the program.
     #[serde(skip)]
-    bundles: Option<Arc<Bundles>>,
+    pub(super) bundles: Option<Arc<Bundles>>,
     /// Their members.
     pub(super) failover: Failover,
     /// Its end of the board, if it is one of several lanes. No checkpoint has lanes.

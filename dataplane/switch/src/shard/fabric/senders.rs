@@ -3,10 +3,12 @@
 use super::arrival::Arrival;
 use super::{Fabric, SendersByPort};
 use crate::congestion::RateAdvertiser;
+use crate::congestion::lscc::RateLimiter;
+use crate::congestion::scheme::Scheme;
 use crate::congestion::senders::{Disposition, Refusal, Senders, SlowQueue};
 use crate::egress::EgressPort;
 use crate::flows::notifications::{Notification, Offer};
-use crate::flows::{Crossing, Slot, Way};
+use crate::flows::{Crossing, Flows, Slot, Way};
 use crate::forwarding::{Forwarding, Verdict};
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::Volume;
@@ -22,6 +24,10 @@ impl<F: Frame> Fabric<F> {
     /// state from there; a port that stops leaves its state there.
     pub(super) fn configure_senders(&mut self, spare: &mut SendersByPort) {
         for port in self.owned.iter() {
+            if self.head(port) == port {
+                // Those of `spare` are there.
+                self.meet_senders(port);
+            }
             match (&mut self.senders[port.index()], &mut spare[port.index()]) {
                 (Some(senders), Some(spare)) => senders.configure(spare),
                 (senders, spare) => core::mem::swap(senders, spare),
@@ -29,17 +35,65 @@ impl<F: Frame> Fabric<F> {
             if let (Some(senders), Some(lane)) = (&mut self.senders[port.index()], &self.lane) {
                 senders.divide(lane.home());
             }
-            match self.senders[port.index()] {
-                Some(_) => self.notifying.insert(port),
-                None => self.notifying.remove(port),
-            }
         }
+        self.notifying = self.owned.iter().filter(|port| self.holder(*port).is_some()).collect();
+    }
+
+    /// The port that stands for `port` in forwarding: the first member of its bundle, or itself.
+    pub(in crate::shard) fn head(&self, port: PortId) -> PortId {
+        self.bundles.as_ref().map_or(port, |bundles| bundles.head(port))
+    }
+
+    /// The port at which the senders behind `port` are: itself, or a member of its bundle that has used them since.
+    fn holder(&self, port: PortId) -> Option<PortId> {
+        if self.senders[port.index()].is_some() {
+            return Some(port);
+        }
+        let serves = |member: &PortId| {
+            self.senders[member.index()].as_ref().is_some_and(|it| it.limiter_of(port).is_some())
+        };
+        self.bundles.as_ref()?.members(port).iter().find(serves)
+    }
+
+    /// The flows of `port`. Those of a bundle are its first member's.
+    pub(in crate::shard) fn flows(&self, port: PortId) -> Option<&Flows> {
+        let (holder, head) = (self.holder(port)?, self.head(port));
+        let senders = self.senders[holder.index()].as_ref()?;
+        let is_own = holder == port && senders.limiter_of(head).is_none();
+        (is_own || head == port).then_some(&senders.flows)
+    }
+
+    /// The limiter of `port`, wherever the senders behind it are.
+    #[inline(never)]
+    pub(in crate::shard) fn limiter(&self, port: PortId) -> Option<&RateLimiter> {
+        match &self.senders[port.index()] {
+            Some(senders) => senders.limiter.as_ref(),
+            None => self.senders[self.holder(port)?.index()].as_ref()?.limiter_of(port),
+        }
+    }
+
+    /// Brings the senders of a bundle to its member `port`, if they are at another one.
+    #[inline(always)]
+    pub(super) fn meet_senders(&mut self, port: PortId) {
+        if self.senders[port.index()].is_none() {
+            self.fetch_senders(port);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fetch_senders(&mut self, port: PortId) {
+        let Some(holder) = self.holder(port) else { return };
+        let mut senders = self.senders[holder.index()].take();
+        senders.iter_mut().for_each(|it| it.move_to(holder, port));
+        self.senders[port.index()] = senders;
     }
 
     /// Lets the notifications leave that wait in schemes which `new` turns off, as far as the ports to their senders have
     /// room, and counts the others.
     pub(super) fn empty_schemes(&mut self, now: Nanos, old: &Program, new: &Program) {
         for port in self.notifying.iter() {
+            self.meet_senders(port);
             let settings = new.port(port);
             for _ in 0..LAST_CALLS {
                 let Some(senders) = self.senders[port.index()].as_ref() else { break };
@@ -65,6 +119,17 @@ impl<F: Frame> Fabric<F> {
         };
         if let Some(senders) = concerned.and_then(|port| self.senders[port.index()].as_mut()) {
             senders.look_ahead(way, burst.iter().map(Frame::headers));
+        } else if self.bundles.is_some() {
+            self.look_ahead_elsewhere(concerned, way, burst);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_ahead_elsewhere(&mut self, concerned: Option<PortId>, way: Way, burst: &[F]) {
+        let holder = concerned.and_then(|port| self.holder(port));
+        if let Some(senders) = holder.and_then(|port| self.senders[port.index()].as_mut()) {
+            senders.look_ahead(way, burst.iter().map(Frame::headers));
         }
     }
 
@@ -75,6 +140,7 @@ impl<F: Frame> Fabric<F> {
         // By its queue: a copy of a flooded lossless frame is charged to another priority.
         let priority = self.egress[egress.index()].gate.pauses.priority(queue);
         let limited = self.ingress[egress.index()].lossless().contains(priority);
+        self.meet_senders(egress);
         if let Some(senders) = &mut self.senders[egress.index()] {
             senders.send(Crossing::new(now, port, length, limited, &descriptor), frame.headers_mut());
         }
@@ -90,6 +156,7 @@ impl<F: Frame> Fabric<F> {
         length: Bytes,
     ) -> Disposition {
         let port = frame.port;
+        self.meet_senders(port);
         let Some(senders) = &mut self.senders[port.index()] else { return Disposition::Forward };
         match senders.receive(frame, headers) {
             Ok(disposition) => disposition,
@@ -159,8 +226,17 @@ impl<F: Frame> Fabric<F> {
         let waits = waits || advertiser.is_some_and(RateAdvertiser::has_message);
         let control = if waits { egress.gate.link_opens_at() } else { Nanos::NEVER };
         let interval = advertiser.map_or(Nanos::NEVER, RateAdvertiser::deadline);
-        let senders = self.senders[port.index()].as_ref().map_or(Nanos::NEVER, |it| it.deadline());
-        control.min(interval).min(senders)
+        control.min(interval).min(self.schemes_deadline(port))
+    }
+
+    /// As [`Fabric::senders_deadline`], for schemes alone.
+    #[inline(always)]
+    fn schemes_deadline(&self, port: PortId) -> Nanos {
+        match &self.senders[port.index()] {
+            Some(senders) => senders.deadline(),
+            None if self.bundles.is_some() => self.limiter(port).map_or(Nanos::NEVER, Scheme::deadline),
+            None => Nanos::NEVER,
+        }
     }
 
     /// Runs the schemes of `port` that notify senders, as far as something is due.
@@ -187,7 +263,7 @@ impl<F: Frame> Fabric<F> {
     ) {
         self.end_rate_interval(now, port);
         self.send_feedback(now, port, out);
-        if self.senders[port.index()].as_ref().is_some_and(|it| it.deadline() <= now) {
+        if self.schemes_deadline(port) <= now {
             self.notify(now, port, program);
         }
         self.send_notifications(now, port, out);
@@ -196,6 +272,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Lets the schemes of `port` make the notifications that are due.
     pub(super) fn notify(&mut self, now: Nanos, port: PortId, program: &Program) {
+        self.meet_senders(port);
         let Self { senders, egress, .. } = self;
         let Some(senders) = &mut senders[port.index()] else { return };
         let severe = severe(senders, &egress[port.index()]);
@@ -224,7 +301,11 @@ impl<F: Frame> Fabric<F> {
     /// Resumes schemes that waited for room.
     pub(super) fn unblock(&mut self, now: Nanos, program: &Program) {
         for port in self.notifying.iter() {
-            if self.senders[port.index()].as_ref().is_some_and(|it| it.is_blocked()) {
+            let is_blocked = match &self.senders[port.index()] {
+                Some(senders) => senders.is_blocked(),
+                None => self.bundles.is_some() && self.limiter(port).is_some_and(Scheme::is_blocked),
+            };
+            if is_blocked {
                 self.notify(now, port, program);
             }
         }
@@ -267,7 +348,8 @@ fn sender(
     ingress: PortId,
     notification: Notification,
 ) -> Option<(PortId, Notification)> {
-    routed(program, ingress, notification).filter(|(to, _)| *to != port)
+    let head = |port| program.settings().head(port);
+    routed(program, ingress, notification).filter(|(to, _)| head(*to) != head(port))
 }
 
 /// Returns the egress port of a notification and the notification as it leaves. Where the gateway routes, its route

@@ -79,7 +79,8 @@ impl<F: Frame> Fabric<F> {
         forward: &mut impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) -> Option<Next<F>> {
         let Entrance { now, port, settings, keeps_flows, .. } = *entrance;
-        // The senders that see the frames are lent to the loop, which also changes the queue.
+        // The senders that see the frames are lent to the loop, which also changes the queue. Those of a bundle are here, as they
+        // saw the first frame of the run.
         let seen_at = if run.shown { run.egress } else { port };
         let mut lent = if keeps_flows { self.senders[seen_at.index()].take() } else { None };
         let end = match lent.as_deref_mut() {
@@ -107,8 +108,8 @@ impl<F: Frame> Fabric<F> {
                 }
             }
         };
-        if lent.is_some() {
-            self.senders[seen_at.index()] = lent;
+        if let Some(lent) = lent {
+            self.senders[seen_at.index()] = Some(lent);
         }
         match end {
             End::Burst => None,

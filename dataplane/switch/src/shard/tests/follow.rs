@@ -3,7 +3,10 @@
 use super::*;
 use crate::PortInspection;
 use crate::flows::Slot;
-use crate::program::{GroupSettings, LosslessGroup, Lscc, RateCalculation, RateLimiting, Threshold};
+use crate::program::{
+    Feedback, GroupSettings, LosslessGroup, Lscc, Membership, RateCalculation, RateLimiting, Threshold,
+};
+use core::net::Ipv4Addr;
 use proptest::prelude::*;
 use units::{Interval, WireBytes};
 use wire::rate_feedback::{self, Content, Message};
@@ -14,7 +17,7 @@ const DSCP_OF_P3: u8 = 26;
 
 /// Frames that leave, with their starts; control frames among them.
 #[derive(Debug, Default, PartialEq)]
-struct Sent(Vec<(Nanos, Vec<u8>)>);
+pub(super) struct Sent(Vec<(Nanos, Vec<u8>)>);
 
 impl Transmitter<Vec<u8>> for Sent {
     fn room(&self) -> usize {
@@ -42,25 +45,25 @@ impl Links<Vec<u8>> for Sent {
 
 /// A frame of the host with this number to one of its queue pairs, or to another end of the link.
 #[derive(Clone, Copy, Debug)]
-struct Packet {
-    host: u8,
-    qp: u8,
-    opcode: Opcode,
-    psn: Number,
-    ecn: u8,
-    form: Form,
+pub(super) struct Packet {
+    pub host: u8,
+    pub qp: u8,
+    pub opcode: Opcode,
+    pub psn: Number,
+    pub ecn: u8,
+    pub form: Form,
 }
 
 /// The sequence number of a packet, beside that of the last one of its queue pair.
 #[derive(Clone, Copy, Debug)]
-enum Number {
+pub(super) enum Number {
     Next,
     Again(u32),
     Beyond(u32),
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Form {
+pub(super) enum Form {
     Usual,
     Tagged,
     /// At another priority.
@@ -118,17 +121,28 @@ fn packet() -> impl Strategy<Value = Packet> {
     })
 }
 
+fn origin() -> impl Strategy<Value = PortId> {
+    prop_oneof![2 => Just(A), 1 => Just(B), 1 => Just(C)]
+}
+
 /// Packets of one flow follow each other, as they do on the wire.
 fn burst() -> impl Strategy<Value = Vec<Packet>> {
     let train = (packet(), 1_usize..6).prop_map(|(packet, count)| vec![packet; count]);
     proptest::collection::vec(train, 1..14).prop_map(|trains| trains.concat())
 }
 
-/// The last sequence numbers that were sent through each port, by host and queue pair.
-type Numbers = [[[u32; 5]; 3]; 2];
+/// The last sequence numbers that were sent from near and far, by host and queue pair.
+pub(super) type Numbers = [[[u32; 5]; 3]; 2];
 
-fn rate(now: Nanos) -> Vec<u8> {
-    let feedback = Lscc::PLAIN.feedback;
+/// LSCC at this end of a long link.
+fn feedback(port: PortId) -> Feedback {
+    let [local, peer] = [1, 2].map(|end| Ipv4Addr::new(10, 255, port.0 as u8, end));
+    Feedback { local, peer, ..Lscc::PLAIN.feedback }
+}
+
+/// A rate for `port`, if it has LSCC.
+fn rate(now: Nanos, port: PortId) -> Vec<u8> {
+    let feedback = feedback(port);
     let content = Content::Rate { rate: BitRate::gigabits(1), sequence: now.0, session: 0 };
     let frame = rate_feedback::Frame {
         source_mac: MacAddress([2, 0, 0, 0, 0, 7]),
@@ -144,9 +158,9 @@ fn rate(now: Nanos) -> Vec<u8> {
 }
 
 impl Packet {
-    fn bytes(self, now: Nanos, port: PortId, numbers: &mut Numbers) -> Vec<u8> {
+    pub fn bytes(self, now: Nanos, port: PortId, numbers: &mut Numbers) -> Vec<u8> {
         let Self { host, qp, opcode, psn, ecn, form } = self;
-        let last = &mut numbers[port.index()][usize::from(host)][usize::from(qp)];
+        let last = &mut numbers[usize::from(port != A)][usize::from(host)][usize::from(qp)];
         let psn = match psn {
             Number::Next => *last + 1,
             Number::Again(back) => last.saturating_sub(back),
@@ -154,7 +168,7 @@ impl Packet {
         };
         *last = psn.max(*last);
         let length = match form {
-            Form::Rate => return rate(now),
+            Form::Rate => return rate(now, port),
             Form::Long => 1_600,
             Form::Short => 34,
             _ => 90,
@@ -190,8 +204,9 @@ impl Packet {
     }
 }
 
-/// A port in the data center, and one of a long link with LSCC, whose senders get direct INT if it `tells_directly`.
-fn long_haul(tells_directly: bool, learn: u32) -> Arc<Program> {
+/// A port in the data center, and two of long links with LSCC, whose senders get direct INT if they `tell_directly`. Both are a
+/// bundle if they are `bundled`, and frames to the other side take the first one otherwise.
+pub(super) fn long_haul(tell_directly: bool, learn: u32, bundled: bool) -> Arc<Program> {
     let port = |number: u8| {
         let mac = MacAddress([2, 0, 0, 0, 0, 0x40 + number]);
         let mut port = PortSettings::lossy(format!("port{number}"), mac, BitRate::gigabits(10));
@@ -205,7 +220,7 @@ fn long_haul(tells_directly: bool, learn: u32) -> Arc<Program> {
         });
         port
     };
-    let mut ports = vec![port(0), port(1)];
+    let mut ports = vec![port(0), port(1), port(2)];
     let rate = ports[1].rate;
     let mut lscc = Lscc {
         calculation: RateCalculation { reference: WireBytes(10_000), most: rate, ..Lscc::PLAIN.calculation },
@@ -215,13 +230,18 @@ fn long_haul(tells_directly: bool, learn: u32) -> Arc<Program> {
         reference: WireBytes(1_000),
         long_flow: Some(lscc.bdp(rate)),
         far_cnp_interval: Some(Interval::from_micros(20)),
-        direct_int: tells_directly.then_some(Interval::from_micros(10)),
+        direct_int: tell_directly.then_some(Interval::from_micros(10)),
         cnp_interval: Interval::from_micros(10),
         flows: FLOWS,
         learn,
         ..lscc.limiting
     };
-    ports[1].notifiers.lscc = Some(lscc);
+    for (number, long) in [B, C].into_iter().zip(&mut ports[1..]) {
+        let (delay, jitter) = (Interval(1_000), Interval::ZERO);
+        long.notifiers.lscc = Some(Lscc { feedback: feedback(number), ..lscc });
+        long.bundle =
+            bundled.then(|| Membership { bundle: "lh".into(), head: B, delay, jitter, liveness: None });
+    }
     let pool = Bytes(1 << 20);
     let buffer = BufferSettings { shared: pool, headroom: pool, egress_lossy: pool, packing: None };
     let forwarding = ForwardingSettings::Patch(vec![(A, B)]);
@@ -229,12 +249,12 @@ fn long_haul(tells_directly: bool, learn: u32) -> Arc<Program> {
 }
 
 /// All that frames leave behind.
-fn state(shard: &Shard<Vec<u8>>, now: Nanos) -> (String, [PortInspection; 2]) {
-    let senders = shard.fabric.senders[B.index()].as_ref().unwrap();
+fn state(shard: &Shard<Vec<u8>>, now: Nanos) -> (String, [PortInspection; 3]) {
+    let senders = shard.fabric.senders.iter().flatten().next().unwrap();
     let flow = |slot| (*senders.flows.hot(slot), *senders.flows.cold(slot));
     let flows: Vec<_> = (0..senders.flows.report().known).map(Slot::numbered).map(flow).collect();
-    let deadlines = [A, B].map(|port| shard.port_deadline(port));
-    let inspections = [A, B].map(|port| {
+    let deadlines = [A, B, C].map(|port| shard.port_deadline(port));
+    let inspections = [A, B, C].map(|port| {
         let mut inspection = PortInspection::default();
         shard.inspect(now, port, &mut inspection);
         inspection
@@ -246,23 +266,23 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
     fn a_burst_leaves_what_its_frames_leave_that_come_one_by_one(
-        tells_directly: bool,
+        tell_directly: bool,
+        bundled: bool,
         learn in prop_oneof![Just(1_u32), Just(2), Just(16)],
-        events in proptest::collection::vec((burst(), any::<bool>(), 0_u64..4_000, any::<bool>()), 1..24),
+        events in proptest::collection::vec((burst(), origin(), 0_u64..4_000, any::<bool>()), 1..24),
     ) {
-        let program = long_haul(tells_directly, learn);
+        let program = long_haul(tell_directly, learn, bundled);
         let (mut whole, mut apart) = (Shard::single(program.clone()), Shard::single(program));
         let (mut now, mut numbers) = (Nanos(1 << 20), Numbers::default());
-        for (packets, from_far, wait, leaves) in events {
+        for (packets, port, wait, leaves) in events {
             now += Interval(wait);
-            let port = if from_far { B } else { A };
             let frames: Vec<_> = packets.iter().map(|it| it.bytes(now, port, &mut numbers)).collect();
             whole.ingress(now, port, &mut frames.clone(), &mut Sent::default());
             for frame in frames {
                 apart.ingress(now, port, &mut vec![frame], &mut Sent::default());
             }
             prop_assert_eq!(state(&whole, now), state(&apart, now));
-            for port in [A, B].into_iter().filter(|_| leaves) {
+            for port in [A, B, C].into_iter().filter(|_| leaves) {
                 let sent = [&mut whole, &mut apart].map(|shard| {
                     let mut sent = Sent::default();
                     shard.egress(now, port, &mut sent);
@@ -277,7 +297,7 @@ proptest! {
 #[test]
 fn a_burst_goes_on_with_flows_that_are_known() {
     let (mut shard, mut now, mut numbers) =
-        (Shard::single(long_haul(false, 1)), Nanos(1 << 20), Numbers::default());
+        (Shard::single(long_haul(false, 1, false)), Nanos(1 << 20), Numbers::default());
     let usual = |qp| Packet {
         host: 0,
         qp,
