@@ -1,5 +1,6 @@
 //! The figures of a bundle: with all of its links, with one link less, and of the cut between both.
 
+use switch::liveness::{Liveness, Proof};
 use switch::program::{Membership, PortSettings};
 use units::human::{count_of, rate};
 use units::{BitRate, Bytes, Interval};
@@ -19,8 +20,13 @@ pub struct Detection {
 }
 
 impl Detection {
-    /// The device says that there is no carrier.
-    pub const CARRIER: Self = Self { by: "carrier", within: Membership::CARRIER_WATCH };
+    /// That of a member: silence for three hellos if it has them, or the carrier.
+    fn of(membership: &Membership) -> Self {
+        let carrier = Self { by: "carrier", within: Membership::CARRIER_WATCH };
+        let Some(Liveness { proof: Proof::Hellos(hellos), .. }) = membership.liveness else { return carrier };
+        let within = hellos.interval * Liveness::MULTIPLIER.into();
+        if within > carrier.within { Self { by: "hello", within } } else { carrier }
+    }
 }
 
 /// The figures of a bundle, which has two members or more.
@@ -46,22 +52,26 @@ pub struct MemberSum {
     /// The most bytes on the wire that a cut destroys in one direction: `R (2 D + T)`, and what the gateway hands over early.
     /// If the link is cut at its far end, D of data is on it, and the sign of the failure takes another D to arrive.
     pub destroyed: Bytes,
-    /// The most time from the cut until frames leave through other members: `D + T`, and what this link is longer than they.
+    /// The most time from the cut until frames leave through other members: `D + T`, `hold_off`, and what this link is longer
+    /// than they.
     pub moves_after: Interval,
 }
 
 impl BundleSum {
-    /// The bundles of `gateway`, whose cuts are noticed by `detection`.
-    pub fn all(gateway: &Gateway, detection: Detection) -> Vec<Self> {
+    /// The bundles of `gateway`. Their members have one way to notice a cut.
+    pub fn all(gateway: &Gateway) -> Vec<Self> {
         let ports = &gateway.program.settings().ports;
         let own = |port: &PortSettings| port.bundle.clone();
-        let heads = ports.iter().enumerate().filter_map(|(index, port)| {
-            own(port).filter(|membership| membership.head.index() == index).map(|it| (it.head, it.bundle))
-        });
-        let bundle = |(head, name)| {
+        let heads = ports
+            .iter()
+            .enumerate()
+            .filter_map(|(index, port)| own(port).filter(|membership| membership.head.index() == index));
+        let bundle = |head: Membership| {
+            let (detection, hold_off) =
+                (Detection::of(&head), head.liveness.map_or(Interval::ZERO, |it| it.hold_off));
             let links = ports.iter().zip(&gateway.links);
             let members = links.filter_map(|(port, link)| Some((port, link, own(port)?)));
-            let members: Vec<_> = members.filter(|(.., it)| it.head == head).collect();
+            let members: Vec<_> = members.filter(|(.., it)| it.head == head.head).collect();
             let least = members.iter().map(|(.., it)| it.delay).min().unwrap_or_default();
             let member = |(port, link, membership): &(&PortSettings, &Link, Membership)| {
                 let far = membership.delay + membership.jitter;
@@ -72,10 +82,10 @@ impl BundleSum {
                     rate: port.rate,
                     buffer: may_hold(port, &gateway.program.settings().buffer).unwrap_or_default(),
                     destroyed: Bytes(port.rate.bytes_in(far + noticed + ahead).saturating_add(1)),
-                    moves_after: noticed + ahead + (far - least),
+                    moves_after: noticed + hold_off + ahead + (far - least),
                 }
             };
-            Self { name, members: members.iter().map(member).collect(), detection }
+            Self { name: head.bundle, members: members.iter().map(member).collect(), detection }
         };
         heads.map(bundle).collect()
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use config::{Gateway, load};
 use switch::ForwardingSettings;
+use switch::liveness::{Liveness, Proof};
 use switch::program::{Bifrost, Threshold, VirtualIncoming, Watchdog, WatchdogAction};
 use units::{BitRate, Bytes, Cells, Distance, Interval, PauseQuanta, PortId, Priority, WireBytes};
 
@@ -494,6 +495,32 @@ fn a_watchdog_that_is_turned_off_is_said_where_there_is_something_to_watch() {
     let expected =
         "watched.toml:6:20: warning: port.watchdog: port a obeys pauses, and no watchdog reports a peer";
     assert!(matches!(&warnings[..], [only] if only.starts_with(expected)), "{warnings:?}");
+}
+
+#[test]
+fn the_key_of_hellos_is_stated_or_in_a_file() {
+    let text = fs::read_to_string(shipped().join("bundle.toml")).unwrap();
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bundle.toml");
+    fs::copy(shipped().join("../keys/example.key"), file.with_file_name("bundle.key")).unwrap();
+    let liveness = |keys: &str| {
+        let members = "members = [\"lh0\", \"lh1\"]\n";
+        let text = text.replacen(members, &format!("{members}{keys}"), 1);
+        fs::write(&file, text).unwrap();
+        let gateway = load(&file).unwrap();
+        let port = |name| gateway.program.settings().ports.iter().find(|port| port.name == name).unwrap();
+        ["lh0", "lh1"].map(|name| port(name).bundle.as_ref().unwrap().liveness)
+    };
+    let hellos = |it: Option<Liveness>| match it.unwrap().proof {
+        Proof::Hellos(hellos) => hellos,
+        Proof::Carrier => panic!("no hellos"),
+    };
+    assert_eq!(liveness(""), [None; 2]);
+    let keys = |key: &str| liveness(&format!("liveness = \"hello\"\n{key}\n")).map(hellos);
+    let stated = keys("key = \"000102030405060708090a0b0c0d0e0f\"");
+    assert_eq!(stated.map(|it| it.key.0), [core::array::from_fn(|index| index as u8); 2]);
+    assert_eq!(stated.map(|it| it.place.member), [0, 1]);
+    assert_ne!(keys("key = \"ff0102030405060708090a0b0c0d0e0f\"")[0].key, stated[0].key);
+    assert_eq!(keys("key_file = \"bundle.key\""), stated);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use config::plan::{LinkPlan, PlanError, Proof, Request, Scheme};
-use config::{BundleSum, Detection, Gateway, parse};
+use config::{BundleSum, Gateway, parse};
 use switch::program::Membership;
 use units::{BitRate, Bytes, Distance, Interval, PortId};
 
@@ -84,30 +84,34 @@ fn the_queues_of_all_links_leave_at_the_drain_of_one_data_center() {
 }
 
 /// A gateway whose bundle has two members of that length.
-fn bundled(kilometres: u64, rates: [u64; 2]) -> Gateway {
+fn bundled(kilometres: u64, rates: [u64; 2], keys: &str) -> Gateway {
     let mut text = "[forwarding]\nmode = \"patch\"\npairs = [[\"dc0\", \"lh\"]]\n\
                     [[bundle]]\nname = \"lh\"\nmembers = [\"lh0\", \"lh1\"]\n"
-        .to_owned();
+        .to_owned()
+        + keys;
     for (name, rate) in [("dc0", 100), ("lh0", rates[0]), ("lh1", rates[1])] {
         text += &format!("[[port]]\nname = \"{name}\"\nrate = \"{rate}G\"\ndistance = \"{kilometres}km\"\n");
     }
     parse(&text, "gw.toml").unwrap()
 }
 
-/// What a cut destroys at most on links of that length and rate.
-fn destroyed(kilometres: u64, gigabits: u64, within: Interval) -> (Bytes, Interval) {
-    let sums = BundleSum::all(&bundled(kilometres, [gigabits; 2]), Detection { by: "hello", within });
-    assert_eq!((sums.len(), sums[0].detection.by), (1, "hello"));
-    (sums[0].destroyed(), sums[0].moves_after())
-}
+const HELLOS: &str = "liveness = \"hello\"\nkey = \"00112233445566778899aabbccddeeff\"\n";
+const HELD: &str = "hold_off = \"60ms\"\nliveness = \"hello\"\nkey = \"00112233445566778899aabbccddeeff\"\ninterval = \"5ms\"\n";
 
 /// `R (2 D + T)`, with the few microseconds by which gateways hand frames over early.
 #[test]
 fn a_cut_destroys_what_was_sent_from_a_delay_before_it_until_a_delay_and_the_detection_after_it() {
-    let cases = [(80, 100, 5, 73, 5_404), (80, 100, 10, 135, 10_404), (500, 400, 10, 753, 12_525)];
-    for (kilometres, gigabits, millis, megabytes, micros) in cases {
-        let within = Interval::from_millis(millis);
-        let (bytes, moves) = destroyed(kilometres, gigabits, within);
+    let cases = [
+        (80, 100, "", "carrier", 5_000, 73, 5_404),
+        (80, 100, HELLOS, "hello", 9_900, 134, 10_304),
+        (500, 400, HELLOS, "hello", 9_900, 748, 12_425),
+        (80, 100, HELD, "hello", 15_000, 198, 75_404),
+    ];
+    for (kilometres, gigabits, keys, by, within, megabytes, micros) in cases {
+        let within = Interval::from_micros(within);
+        let sum = BundleSum::all(&bundled(kilometres, [gigabits; 2], keys)).pop().unwrap();
+        assert_eq!((sum.detection.by, sum.detection.within), (by, within));
+        let (bytes, moves) = (sum.destroyed(), sum.moves_after());
         let delay = Distance(kilometres * 1_000).propagation();
         let least = BitRate::gigabits(gigabits).bytes_in(delay * 2 + within);
         let early = BitRate::gigabits(gigabits).bytes_in(Interval::from_micros(4));
@@ -121,7 +125,7 @@ fn a_cut_destroys_what_was_sent_from_a_delay_before_it_until_a_delay_and_the_det
 fn members_that_differ_have_figures_of_their_own_and_the_fastest_is_the_one_that_is_missed() {
     let gateway =
         config::load(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/gateways/bundle.toml")).unwrap();
-    let sum = BundleSum::all(&gateway, Detection::CARRIER).pop().unwrap();
+    let sum = BundleSum::all(&gateway).pop().unwrap();
     assert_eq!(sum.detection.within, Membership::CARRIER_WATCH);
     let [near, far] = [&sum.members[0], &sum.members[1]];
     assert_eq!([&near.port, &far.port], ["lh0", "lh1"]);
@@ -129,7 +133,7 @@ fn members_that_differ_have_figures_of_their_own_and_the_fastest_is_the_one_that
     // Frames of the longer link may still be on it when they could leave through the other.
     let longer = Distance(95_000).propagation() - Distance(80_000).propagation();
     assert_eq!(far.moves_after - near.moves_after, longer * 2);
-    let sum = BundleSum::all(&bundled(80, [40, 100]), Detection::CARRIER).pop().unwrap();
+    let sum = BundleSum::all(&bundled(80, [40, 100], "")).pop().unwrap();
     assert_eq!((sum.rate(), sum.fastest().port.as_str()), (140_000_000_000, "lh1"));
 }
 

@@ -5,7 +5,7 @@ use crate::console;
 use crate::failure::Failure;
 use config::cores::{CoreLoad, FRAMES_PER_SECOND};
 use config::scenario::ScenarioFile;
-use config::{BundleSum, ConfigError, Detection, Gateway, LsccSum, MemberSum, MemorySum, Problem, Severity};
+use config::{BundleSum, ConfigError, Gateway, LsccSum, MemberSum, MemorySum, Problem, Severity};
 use core::fmt::Write;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -86,7 +86,7 @@ fn write_gateway(text: &mut String, gateway: &Gateway) {
     for (port, sum) in gateway.lscc() {
         let _ = writeln!(text, "port {port}: {sum}");
     }
-    for bundle in BundleSum::all(gateway, Detection::CARRIER) {
+    for bundle in BundleSum::all(gateway) {
         for (head, statement) in bundle.statements() {
             let _ = writeln!(text, "bundle {}, {head}: {statement}", bundle.name);
         }
@@ -149,7 +149,7 @@ fn file_report(file: &Path, result: &Result<Checked, ConfigError>) -> Value {
         "variants": variants,
         "ports": gateways().flat_map(|it| it.port_names()).collect::<Value>(),
         "lscc": gateways().flat_map(|it| it.lscc()).map(lscc_report).collect::<Value>(),
-        "bundles": gateways().flat_map(|it| BundleSum::all(it, Detection::CARRIER)).map(|sum| bundle_report(&sum)).collect::<Value>(),
+        "bundles": gateways().flat_map(BundleSum::all).map(|sum| bundle_report(&sum)).collect::<Value>(),
         "watchdogs": gateways().flat_map(|it| watchdogs(it)).map(watchdog_report).collect::<Value>(),
         "lateness": gateways().flat_map(|it| lateness(it)).map(lateness_report).collect::<Value>(),
         "cores": gateways().flat_map(|it| it.cores()).map(core_report).collect::<Value>(),

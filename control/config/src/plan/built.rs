@@ -7,7 +7,7 @@ use super::levels::Levels;
 use super::request::{PlanError, Request};
 use super::slot::slot;
 use super::text::{ENDS, Form, read, text};
-use crate::bundle_sum::{BundleSum, Detection};
+use crate::bundle_sum::BundleSum;
 use crate::core_load::lanes_for;
 use crate::gateway::Gateway;
 use crate::link::Link;
@@ -71,7 +71,7 @@ impl Built {
 
     /// The figures of its bundle, of which cuts are noticed by the carrier; `None` for a single link.
     pub fn bundle(&self) -> Option<BundleSum> {
-        BundleSum::all(&self.gateways[0], Detection::CARRIER).pop()
+        BundleSum::all(&self.gateways[0]).pop()
     }
 
     /// The port to the data center, and its link.
