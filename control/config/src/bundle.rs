@@ -48,6 +48,12 @@ pub(crate) fn build(
     let named = document.bundles().iter().flat_map(BundleDecl::names);
     problems.refuse_second(named.map(|name| (&name.place, format!("a member called \"{}\"", name.value))));
     let Some(chassis) = ports.first().map(|port| port.mac) else { return };
+    let send_hellos = document.bundles().iter().any(|decl| decl.liveness() == LivenessWord::Hello);
+    if let Some(first) = document.ports().first().filter(|first| send_hellos && first.mac.is_none()) {
+        let when = "on the first port where a bundle sends hellos, which the other gateway must not take for its own; for \
+                    example, write mac = \"02:00:5e:00:00:01\"";
+        problems.error(&first.place.of_key("mac"), ProblemKind::Needed { when });
+    }
     for (number, decl) in (0..=u8::MAX).zip(document.bundles()) {
         let key = key(decl, directory, problems);
         let members = members(decl, document.ports(), problems);

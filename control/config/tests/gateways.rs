@@ -505,6 +505,7 @@ fn the_key_of_hellos_is_stated_or_in_a_file() {
     let liveness = |keys: &str| {
         let members = "members = [\"lh0\", \"lh1\"]\n";
         let text = text.replacen(members, &format!("{members}{keys}"), 1);
+        let text = text.replacen("[[port]]\n", "[[port]]\nmac = \"02:00:5e:00:00:01\"\n", 1);
         fs::write(&file, text).unwrap();
         let gateway = load(&file).unwrap();
         let port = |name| gateway.program.settings().ports.iter().find(|port| port.name == name).unwrap();

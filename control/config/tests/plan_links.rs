@@ -89,8 +89,10 @@ fn bundled(kilometres: u64, rates: [u64; 2], keys: &str) -> Gateway {
                     [[bundle]]\nname = \"lh\"\nmembers = [\"lh0\", \"lh1\"]\n"
         .to_owned()
         + keys;
-    for (name, rate) in [("dc0", 100), ("lh0", rates[0]), ("lh1", rates[1])] {
-        text += &format!("[[port]]\nname = \"{name}\"\nrate = \"{rate}G\"\ndistance = \"{kilometres}km\"\n");
+    for (number, (name, rate)) in [("dc0", 100), ("lh0", rates[0]), ("lh1", rates[1])].into_iter().enumerate()
+    {
+        text += &format!("[[port]]\nname = \"{name}\"\nmac = \"02:00:5e:00:00:0{number}\"\n");
+        text += &format!("rate = \"{rate}G\"\ndistance = \"{kilometres}km\"\n");
     }
     parse(&text, "gw.toml").unwrap()
 }

@@ -149,7 +149,7 @@ fn file_report(file: &Path, result: &Result<Checked, ConfigError>) -> Value {
         "variants": variants,
         "ports": gateways().flat_map(|it| it.port_names()).collect::<Value>(),
         "lscc": gateways().flat_map(|it| it.lscc()).map(lscc_report).collect::<Value>(),
-        "bundles": gateways().flat_map(BundleSum::all).map(|sum| bundle_report(&sum)).collect::<Value>(),
+        "bundles": gateways().flat_map(|it| BundleSum::all(it)).map(|sum| bundle_report(&sum)).collect::<Value>(),
         "watchdogs": gateways().flat_map(|it| watchdogs(it)).map(watchdog_report).collect::<Value>(),
         "lateness": gateways().flat_map(|it| lateness(it)).map(lateness_report).collect::<Value>(),
         "cores": gateways().flat_map(|it| it.cores()).map(core_report).collect::<Value>(),

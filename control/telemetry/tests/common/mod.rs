@@ -351,7 +351,7 @@ pub fn snapshot_of_link_delay() -> Snapshot {
 pub fn snapshot_of_bundle() -> Snapshot {
     let text = "[[bundle]]\nname = \"lh\"\nmembers = [\"lh0\", \"lh1\"]\n\
                 liveness = \"hello\"\nkey = \"00112233445566778899aabbccddeeff\"\n\
-                [[port]]\nname = \"dc0\"\nrate = \"10G\"\n\
+                [[port]]\nname = \"dc0\"\nmac = \"02:00:5e:00:00:01\"\nrate = \"10G\"\n\
                 [[port]]\nname = \"lh0\"\nrate = \"10G\"\ndistance = \"80km\"\n\
                 [[port]]\nname = \"lh1\"\nrate = \"10G\"\ndistance = \"95km\"\n";
     let gateway = config::parse(text, "gateway.toml").unwrap();

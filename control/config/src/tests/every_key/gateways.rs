@@ -156,6 +156,7 @@ const BRIDGE: &str = r#"
     bundle = [{ name = "e", members = ["b", "c"], liveness = "hello", key = "00112233445566778899aabbccddeeff" }]
     [[port]]
     name = "a"
+    mac = "02:00:5e:00:00:01"
     rate = "10G"
     distance = "10km"
     [[port]]
