@@ -179,9 +179,8 @@ fn is_up(gateway: &Gateway, member: &str) -> bool {
     shown_port(&gateway.show(), member)["liveness"]["is_up"] == 1
 }
 
-fn cut_one_way(lab: &Lab) {
-    let names = ["near", "far"];
-    let namespaces = names.map(|name| lab.namespace(name));
+/// Joins both links through a device that keeps their carriers up.
+fn fibre(lab: &Lab, namespaces: &[Namespace; 2]) -> Namespace {
     let fibre = lab.namespace("fibre");
     for number in [0, 1] {
         let [link, near, far] = ["lh", "n", "f"].map(|name| format!("{name}{number}"));
@@ -192,6 +191,13 @@ fn cut_one_way(lab: &Lab) {
             pass(&fibre, from, to);
         }
     }
+    fibre
+}
+
+fn cut_one_way(lab: &Lab) {
+    let names = ["near", "far"];
+    let namespaces = names.map(|name| lab.namespace(name));
+    let fibre = fibre(lab, &namespaces);
     let [near, far] = [0, 1].map(|side| Host::new(lab, side as u8 + 1, &namespaces[side], "dc0"));
     let gateways = [0, 1]
         .map(|side| Gateway::start(lab, &namespaces[side], names[side], &configuration(names[side], HELLOS)));

@@ -14,8 +14,8 @@ pub mod themis;
 
 pub(crate) use adaptive_ecn::{QueueSample, Thresholds};
 pub use adaptive_ecn::{ThresholdStep, ThresholdsReport};
-pub(crate) use lscc::RateAdvertiser;
 pub use lscc::settings::{LsccError, LsccPortsError};
+pub(crate) use lscc::{RateAdvertiser, RateLimiter};
 pub(crate) use notifiers::validate_together;
 pub use notifiers::{Notifiers, NotifiersError};
 pub use senders::NotifiersReport;

@@ -48,6 +48,9 @@ impl Notifiers {
         lscc.into_iter().chain(others).reduce(FlowSettings::joined)
     }
 
+    /// The keys of [`Notifiers::shared_flows`].
+    pub(crate) const SHARED_FLOWS: &str = "`flows`, `ageing`, `learn` or `direct` of LSCC";
+
     /// The settings of the flows that the members of a bundle keep together, which have to be the same: size of the table,
     /// ageing, sample, and whether senders get direct INT. `None` where each member keeps its own.
     pub(crate) fn shared_flows(&self) -> Option<(u32, Interval, u32, bool)> {

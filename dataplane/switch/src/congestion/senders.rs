@@ -51,6 +51,11 @@ pub struct NotifiersReport {
 }
 
 impl NotifiersReport {
+    /// That of a port whose `limiter` is all that it has of its own.
+    pub(crate) fn of_limiter(limiter: Option<&RateLimiter>, advertiser: Option<&RateAdvertiser>) -> Self {
+        Self { lscc: limiter.map(|it| LsccReport::new(it, advertiser)), ..Self::default() }
+    }
+
     /// Adds what the schemes of another lane have counted; the others do not run on lanes.
     pub(crate) fn add_lane(&mut self, lane: &Self) {
         if let (Some(lscc), Some(more)) = (&mut self.lscc, &lane.lscc) {

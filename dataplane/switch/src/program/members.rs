@@ -5,6 +5,7 @@ use super::error::ProgramError;
 use super::forwarding::ForwardingSettings;
 use super::port::PortSettings;
 use super::settings::Settings;
+use crate::congestion::Notifiers;
 use units::{PortId, PortSet, Priority};
 
 impl Settings {
@@ -89,15 +90,12 @@ impl Settings {
     }
 }
 
-/// The settings of [`Notifiers::shared_flows`](crate::congestion::Notifiers::shared_flows), by their keys.
-const FLOWS: &str = "`flows`, `ageing`, `learn` or `direct` of LSCC";
-
 /// Checks that frames of `port` can leave through `head`, and the reverse.
 fn is_bundled(port: &PortSettings, head: &PortSettings) -> Result<(), BundleError> {
     let differs = [
         (port.max_frame != head.max_frame, "longest frames"),
         (port.lossless() != head.lossless(), "lossless priorities"),
-        (port.notifiers.shared_flows() != head.notifiers.shared_flows(), FLOWS),
+        (port.notifiers.shared_flows() != head.notifiers.shared_flows(), Notifiers::SHARED_FLOWS),
     ];
     if let Some((_, what)) = differs.into_iter().find(|(differs, _)| *differs) {
         return Err(BundleError::Differs { what, head: head.name.clone() });
@@ -171,7 +169,7 @@ mod tests {
         for (port, flows) in [(1, 5), (2, 6)] {
             keeps.ports[port].notifiers.lscc = Some(lscc(flows));
         }
-        let differs = || BundleError::Differs { what: FLOWS, head: "p1".into() };
+        let differs = || BundleError::Differs { what: Notifiers::SHARED_FLOWS, head: "p1".into() };
         assert_eq!(keeps.may_bundle(&[PortId(1), PortId(2)]), Err((PortId(2), differs())));
         keeps.ports[1].notifiers.lscc = None;
         assert_eq!(keeps.may_bundle(&[PortId(1), PortId(2)]), Err((PortId(2), differs())), "it has none");

@@ -4,7 +4,6 @@ use super::Shard;
 use crate::admission::{Pool, Pools};
 use crate::bundle::BundleReport;
 use crate::congestion::RateAdvertiser;
-use crate::congestion::lscc::LsccReport;
 use crate::congestion::{NotifiersReport, ThresholdsReport};
 use crate::egress::{PausesReceived, Queue, QueueCounters, WatchdogCounters, WatchdogLog};
 use crate::flow_control::{PauseCause, PausesSent, SchemeReport};
@@ -287,10 +286,7 @@ impl<F: Frame> Shard<F> {
         let senders = self.fabric.senders[port.index()].as_ref();
         match senders {
             Some(senders) => senders.report(advertiser),
-            None => NotifiersReport {
-                lscc: self.fabric.limiter(port).map(|it| LsccReport::new(it, advertiser)),
-                ..NotifiersReport::default()
-            },
+            None => NotifiersReport::of_limiter(self.fabric.limiter(port), advertiser),
         }
     }
 

@@ -2,10 +2,9 @@
 
 use super::arrival::Arrival;
 use super::{Fabric, SendersByPort};
-use crate::congestion::RateAdvertiser;
-use crate::congestion::lscc::RateLimiter;
 use crate::congestion::scheme::Scheme;
 use crate::congestion::senders::{Disposition, Refusal, Senders, SlowQueue};
+use crate::congestion::{RateAdvertiser, RateLimiter};
 use crate::egress::EgressPort;
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Crossing, Flows, Slot, Way};
