@@ -90,7 +90,7 @@ fn marked_instead(gateway: &Gateway) -> u64 {
 #[test]
 fn the_senders_behind_a_bundle_are_found_like_those_behind_one_link() {
     let (one, bundle, apart) = (run(1, 1, ""), run(2, 1, ""), run(2, 1, APART));
-    for found in [&one, &bundle, &run(2, 2, "")] {
+    for found in [&one, &bundle, &run(2, 2, ""), &run(1, 2, "")] {
         assert_eq!((found.data.resolved, found.data.unresolved, found.tables), (SENDERS, 0, 1));
         assert_eq!((found.resolver.suspended, found.resolver.contradicted), (0, 0));
     }
