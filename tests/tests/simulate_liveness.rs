@@ -9,8 +9,8 @@ use units::{Interval, Nanos};
 const TWO_LINKS: &str = r#"
 [scenario]
 until = "60ms"
-limit = "800ms"
-stall = "900ms"
+limit = "4s"
+stall = "4s"
 [topology]
 template = "two-data-centers"
 rate = "25G"
@@ -76,6 +76,18 @@ fn a_hidden_cut_of_one_way_takes_the_link_down_at_both_ends() {
         ONE_WAY.replace("faults_there", "between = [\"gw-west\", \"gw-east\"]\nindex = 0\nfaults_there");
     let links = format!("[[link]]\n{back}");
     assert_eq!(waiting(&ends(&links, HELLOS)), 0);
+}
+
+#[test]
+fn links_that_have_yet_to_prove_themselves_carry_data_if_there_is_no_other() {
+    let both = |index: u32| {
+        let link = format!("between = [\"gw-east\", \"gw-west\"]\nindex = {index}\n");
+        format!("{link}faults = {{ down = [\"8ms\", \"40ms\"], hidden = true }}\n")
+    };
+    let faults =
+        both(0).lines().last().map(|line| format!("{line}\n[[link]]\n{}", both(1))).unwrap_or_default();
+    // A link that is down says hello once a second, and none has lived for a minute when the flows end.
+    ends(&faults, HELLOS);
 }
 
 #[test]

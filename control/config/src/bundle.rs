@@ -14,7 +14,7 @@ use crate::keys::port::PortDecl;
 use crate::link::Link;
 use crate::link_key;
 use crate::notes::Problems;
-use crate::place::Place;
+use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or};
@@ -56,6 +56,7 @@ pub(crate) fn build(
     }
     for (number, decl) in (0..=u8::MAX).zip(document.bundles()) {
         let key = key(decl, directory, problems);
+        check_drained(decl, problems);
         let members = members(decl, document.ports(), problems);
         let Some(head) = members.first().copied() else { continue };
         for (place, member) in (0..=u8::MAX).zip(members) {
@@ -76,6 +77,21 @@ pub(crate) fn build(
             let liveness = liveness(decl, key, &ports[index], place);
             ports[index].bundle = Some(Membership { bundle, head, delay, jitter: most - delay, liveness });
         }
+    }
+}
+
+/// Notes those of `drained` that are no members, and that nobody is left.
+fn check_drained(decl: &BundleDecl, problems: &Problems<'_>) {
+    for name in decl.drained() {
+        if !decl.names().any(|member| member.value == name.value) {
+            let names: Vec<_> = decl.names().map(|member| member.value.as_str()).collect();
+            let kind = || ProblemKind::undefined("member", &name.value, names.iter().copied());
+            problems.error_with(&name.place, kind);
+        }
+    }
+    let is_drained = |member: &At<String>| decl.drained().any(|it| it.value == member.value);
+    if decl.names().count() > 0 && decl.names().all(is_drained) {
+        problems.error(decl.first(&["drained"]), ProblemKind::AllDrained);
     }
 }
 
@@ -103,8 +119,9 @@ fn liveness(decl: &BundleDecl, key: Option<Key>, port: &PortSettings, place: Hel
     let overtaken = port.rate.bytes_in(port.tx_window) / WireBytes::of_frame(Bytes(0)).0 + 1;
     let hellos = |key| Proof::Hellos(Hellos { place, interval: decl.interval(), key, overtaken });
     let proof = if sends_hellos { hellos(key?) } else { Proof::Carrier };
-    let waits = sends_hellos || hold_off > Interval::ZERO || return_after > Interval::ZERO;
-    waits.then_some(Liveness { proof, hold_off, return_after, measures_delay: false })
+    let is_drained = decl.drained().any(|it| it.value == port.name);
+    let waits = sends_hellos || is_drained || hold_off > Interval::ZERO || return_after > Interval::ZERO;
+    waits.then_some(Liveness { proof, hold_off, return_after, is_drained })
 }
 
 /// The bundles of which `ports` are members.
@@ -114,10 +131,16 @@ pub(crate) fn in_force(ports: &[PortSettings]) -> Option<Vec<BundleDecl>> {
         (own.head.index() == index).then_some(own)
     });
     let decls = heads.map(|own| {
+        let head = own.head;
         let is_member = |port: &&PortSettings| port.bundle.as_ref().is_some_and(|it| it.head == own.head);
         let first = ports[own.head.index()].name.clone();
         let others =
             ports.iter().filter(is_member).map(|port| port.name.clone()).filter(|name| *name != first);
+        let is_drained = |port: &&PortSettings| {
+            let own = port.bundle.as_ref().filter(|it| it.head == head);
+            own.is_some_and(|it| it.liveness.is_some_and(|it| it.is_drained))
+        };
+        let drained: Vec<_> = ports.iter().filter(is_drained).map(|port| port.name.clone()).collect();
         BundleDecl {
             name: at(Name(own.bundle.clone())),
             members: list(core::iter::once(first.clone()).chain(others)),
@@ -125,6 +148,7 @@ pub(crate) fn in_force(ports: &[PortSettings]) -> Option<Vec<BundleDecl>> {
             interval: hellos(own).and_then(|it| at(it.interval)),
             hold_off: own.liveness.and_then(|it| at(it.hold_off)),
             return_after: own.liveness.and_then(|it| at(it.return_after)),
+            drained: (!drained.is_empty()).then(|| list(drained)).flatten(),
             key: hellos(own).and_then(|it| at(Some(it.key))),
             key_file: None,
             place: Place::default(),

@@ -22,10 +22,10 @@ pub struct Detection {
 impl Detection {
     /// That of a member: silence for three hellos if it has them, or the carrier.
     fn of(membership: &Membership) -> Self {
-        let carrier = Self { by: "carrier", within: Membership::CARRIER_WATCH };
-        let Some(Liveness { proof: Proof::Hellos(hellos), .. }) = membership.liveness else { return carrier };
-        let within = hellos.interval * Liveness::MULTIPLIER.into();
-        if within > carrier.within { Self { by: "hello", within } } else { carrier }
+        let Some(Liveness { proof: Proof::Hellos(hellos), .. }) = membership.liveness else {
+            return Self { by: "carrier", within: Membership::CARRIER_WATCH };
+        };
+        Self { by: "hello", within: hellos.interval * Liveness::MULTIPLIER.into() }
     }
 }
 
@@ -53,7 +53,7 @@ pub struct MemberSum {
     /// If the link is cut at its far end, D of data is on it, and the sign of the failure takes another D to arrive.
     pub destroyed: Bytes,
     /// The most time from the cut until frames leave through other members: `D + T`, `hold_off`, and what this link is longer
-    /// than they.
+    /// than they. With hellos, the end that hears nothing may have to tell the other one, which takes another D.
     pub moves_after: Interval,
 }
 
@@ -77,12 +77,17 @@ impl BundleSum {
                 let far = membership.delay + membership.jitter;
                 let ahead = port.tx_window + frame_time(port.rate, port.max_frame);
                 let noticed = far + detection.within + link.interface_delay;
+                let told = if membership.liveness.is_some_and(|it| it.place().is_some()) {
+                    far
+                } else {
+                    Interval::ZERO
+                };
                 MemberSum {
                     port: port.name.clone(),
                     rate: port.rate,
                     buffer: may_hold(port, &gateway.program.settings().buffer).unwrap_or_default(),
                     destroyed: Bytes(port.rate.bytes_in(far + noticed + ahead).saturating_add(1)),
-                    moves_after: noticed + hold_off + ahead + (far - least),
+                    moves_after: noticed + told + hold_off + ahead + (far - least),
                 }
             };
             Self { name: head.bundle, members: members.iter().map(member).collect(), detection }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use config::{Gateway, load};
 use switch::ForwardingSettings;
 use switch::liveness::{Liveness, Proof};
-use switch::program::{Bifrost, Threshold, VirtualIncoming, Watchdog, WatchdogAction};
+use switch::program::{Bifrost, PortSettings, Threshold, VirtualIncoming, Watchdog, WatchdogAction};
 use units::{BitRate, Bytes, Cells, Distance, Interval, PauseQuanta, PortId, Priority, WireBytes};
 
 fn shipped() -> PathBuf {
@@ -495,6 +495,27 @@ fn a_watchdog_that_is_turned_off_is_said_where_there_is_something_to_watch() {
     let expected =
         "watched.toml:6:20: warning: port.watchdog: port a obeys pauses, and no watchdog reports a peer";
     assert!(matches!(&warnings[..], [only] if only.starts_with(expected)), "{warnings:?}");
+}
+
+#[test]
+fn members_are_drained_by_name_but_not_all_of_them() {
+    let text = fs::read_to_string(shipped().join("bundle.toml")).unwrap();
+    let members = "members = [\"lh0\", \"lh1\"]\n";
+    let parsed = |drained: &str| {
+        config::parse(&text.replacen(members, &format!("{members}drained = {drained}\n"), 1), "bundle.toml")
+    };
+    let drained = |gateway: &Gateway| {
+        let is_drained = |port: &PortSettings| port.bundle.as_ref()?.liveness.map(|it| it.is_drained);
+        gateway.program.settings().ports.iter().map(is_drained).collect::<Vec<_>>()
+    };
+    let gateway = parsed("[\"lh1\"]").unwrap();
+    assert_eq!(drained(&gateway), [None, None, Some(true)]);
+    let again = config::parse(&config::render(&gateway), "bundle.toml").unwrap();
+    assert_eq!(drained(&again), drained(&gateway));
+    for (wrong, why) in [("[\"lh2\"]", "lh2"), ("[\"lh0\", \"lh1\"]", "has all members")] {
+        let error = parsed(wrong).unwrap_err().to_string();
+        assert!(error.contains("bundle.drained") && error.contains(why), "{error}");
+    }
 }
 
 #[test]

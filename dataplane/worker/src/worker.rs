@@ -265,6 +265,14 @@ impl<D: Device, C: Clock> Worker<D, C> {
         }
     }
 
+    /// Notes that hellos may wait to be read at all ports, those that were read before this thread was late among them.
+    #[cold]
+    fn note_late(&mut self) {
+        for port in self.ports.iter() {
+            self.shard.note_unread(self.now, port.id, true);
+        }
+    }
+
     /// Receives a burst from a port; the turn before began at `last`. Returns whether there was a burst.
     #[inline]
     fn receive(&mut self, index: usize, last: Nanos) -> bool {
@@ -292,7 +300,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
         let port = port.id;
         if self.monitor.is_late(self.now.since(last)) {
             self.shard.allow_late(port, self.now.since(last));
-            self.shard.note_unread(self.now, port, true);
+            self.note_late();
         }
         self.shard.ingress(self.now, port, &mut self.burst, &mut self.ports);
         self.profiler.end_stage(ProfileStage::Ingress, &mut self.clock);

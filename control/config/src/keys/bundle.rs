@@ -28,6 +28,8 @@ table! {
         hold_off: At<Interval>, within(WAITS), default(Interval::ZERO);
         /// How long a member that failed must live before it sends; each relapse doubles it up to 300 s
         return_after: At<Interval>, within(WAITS), auto("`\"60s\"` with `liveness = \"hello\"`, otherwise zero");
+        /// Members out of use, for work on their links; with hellos, the other end follows
+        drained: List<String>, auto("none");
         /// A key that both ends share; hellos without its tag are ignored
         key: At<Option<LinkKey>>, only(liveness, LivenessWord::Hello), auto("required with `liveness = \"hello\"`, or `key_file`"), secret;
         /// A file with the digits, as that of [LSCC](#portlscc)
@@ -39,6 +41,11 @@ impl BundleDecl {
     /// The names of its members, in their order.
     pub fn names(&self) -> impl Iterator<Item = &At<String>> {
         values(&self.members)
+    }
+
+    /// The members that are out of use.
+    pub fn drained(&self) -> impl Iterator<Item = &At<String>> {
+        values(&self.drained)
     }
 
     /// Its name, or nothing if it has none.

@@ -194,6 +194,23 @@ fn fibre(lab: &Lab, namespaces: &[Namespace; 2]) -> Namespace {
     fibre
 }
 
+/// Takes lh0 out of use at the near end, which both ends do, and puts it to use again.
+fn drain_and_end(near: &Gateway, wait_for_both: &WaitForBoth<'_>, pass_more: &mut dyn FnMut()) {
+    let failures = lived(near, "failures");
+    for (liveness, is_used) in
+        [(&format!("{HELLOS}drained = [\"lh0\"]\n"), false), (&HELLOS.to_owned(), true)]
+    {
+        let reloaded = near.reload(&configuration("near", liveness));
+        assert!(reloaded.status.success(), "{}", String::from_utf8_lossy(&reloaded.stderr));
+        wait_for_both("both ends to follow the operator", &|it| is_up(it, "lh0") == is_used);
+        pass_more();
+    }
+    assert_eq!(lived(near, "failures"), failures, "a drain is no failure");
+}
+
+/// Waits until both gateways are so.
+type WaitForBoth<'a> = dyn Fn(&str, &dyn Fn(&Gateway) -> bool) + 'a;
+
 fn cut_one_way(lab: &Lab) {
     let names = ["near", "far"];
     let namespaces = names.map(|name| lab.namespace(name));
@@ -241,6 +258,9 @@ fn cut_one_way(lab: &Lab) {
         wait_for_both("the link to live again", &|it| is_up(it, "lh0"));
         pass_more(&mut receiver);
     }
+    drain_and_end(&gateways[0], &|what, is_true| wait_for_both(what, is_true), &mut || {
+        pass_more(&mut receiver)
+    });
     fibre.run("python3", &["-c", STRANGER]);
     for counter in ["replayed", "forged"] {
         wait_until("a strange hello to be named", || lived(&gateways[1], counter) > 0);

@@ -217,6 +217,11 @@ impl Failover {
         member.verdict = verdict;
     }
 
+    /// Whether `port` is held: its frames wait for its own link.
+    pub fn is_held(&self, port: PortId) -> bool {
+        self.member(port).is_some_and(|member| member.report.state == MemberState::Held)
+    }
+
     /// Whether `port` sends.
     pub fn is_up(&self, port: PortId) -> bool {
         self.member(port).is_some_and(|member| member.report.state == MemberState::Up)

@@ -16,7 +16,7 @@ units::named! {
         Out = "out" default,
         /// It lives again, and has to go on living.
         Proving = "proving",
-        /// An operator of this end or of the other one takes it out of use: it carries what waits, and nothing new.
+        /// An operator of this end or of the other one takes it out of use.
         Drained = "drained",
     }
 }

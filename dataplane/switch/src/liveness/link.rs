@@ -5,19 +5,16 @@ use super::settings::Liveness;
 use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos};
 
-/// A link. The first time that it lives, it has nothing to prove but its delay.
+/// A link. The first time that it lives, it has nothing to prove.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Link {
     pub state: LinkState,
-    /// Whether it was up when it was drained, so that what waits still goes out.
-    pub has_backlog: bool,
     /// The end of `hold_off`, or of the time of proof.
     until: Nanos,
     /// The time of proof after the last failure.
     pub wait: Interval,
     /// When the last proof succeeded.
     returned: Option<Nanos>,
-    delay_is_good: bool,
 }
 
 impl Link {
@@ -33,19 +30,18 @@ impl Link {
                 Held if self.until <= now => Out,
                 Out if lives => Proving,
                 Proving if !lives => Out,
-                Proving if self.until <= now && self.has_good_delay(settings) => Up,
+                Proving if self.until <= now => Up,
                 _ => return,
             };
             match (self.state, next) {
                 (_, Held) => self.until = now + settings.hold_off,
-                (_, Drained) => self.has_backlog = self.state == Up,
                 (Drained, _) => (self.wait, self.returned) = (settings.return_after, None),
                 (Held, Out) => {
                     let is_relapse = self.returned.is_some_and(|it| now.since(it) < Liveness::LONGEST_RETURN);
                     self.wait_longer(settings, is_relapse);
                 }
                 (Proving, Out) => self.wait_longer(settings, true),
-                (_, Proving) => (self.until, self.delay_is_good) = (now + self.wait, false),
+                (_, Proving) => self.until = now + self.wait,
                 (Proving, _) => self.returned = (self.wait != Interval::ZERO).then_some(now),
                 _ => {}
             }
@@ -58,20 +54,10 @@ impl Link {
         self.wait = if is_relapse { (self.wait * 2).clamp(least, most) } else { least };
     }
 
-    /// Notes what a measurement says of the delay.
-    pub fn note_delay(&mut self, is_good: bool) {
-        self.delay_is_good = is_good;
-    }
-
-    fn has_good_delay(&self, settings: &Liveness) -> bool {
-        self.delay_is_good || !settings.measures_delay
-    }
-
     /// When to judge again if nothing happens.
-    pub fn deadline(&self, settings: &Liveness) -> Nanos {
+    pub fn deadline(&self) -> Nanos {
         match self.state {
-            LinkState::Held => self.until,
-            LinkState::Proving if self.has_good_delay(settings) => self.until,
+            LinkState::Held | LinkState::Proving => self.until,
             _ => Nanos::NEVER,
         }
     }

@@ -123,12 +123,16 @@ pub struct Monitor {
 impl Monitor {
     /// A link without carrier, with jitter and numbers by `seed`.
     pub fn new(settings: Liveness, seed: u64) -> Self {
+        let mut session = Session::new(interval_of(&settings), settings.hold_off, seed);
+        if settings.is_drained {
+            session.hold(Nanos::ZERO, true);
+        }
         Self {
             settings,
             seed,
             has_carrier: false,
-            is_held: false,
-            session: Session::new(interval_of(&settings), settings.hold_off, seed),
+            is_held: settings.is_drained,
+            session,
             link: Link::default(),
             balance: Balance::default(),
             here: DataFrames::default(),
@@ -149,6 +153,7 @@ impl Monitor {
 
     /// Applies new settings. The session begins anew if they have another key, place or proof.
     pub fn configure(&mut self, now: Nanos, settings: Liveness) {
+        self.drain(now, settings.is_drained);
         let same_session = match (self.settings.proof, settings.proof) {
             (Proof::Hellos(old), Proof::Hellos(new)) => (old.place, old.key) == (new.place, new.key),
             (old, new) => old == new,
@@ -186,7 +191,7 @@ impl Monitor {
     }
 
     /// Drains this end, or puts it to use again. Then the other end may be another one.
-    pub fn drain(&mut self, now: Nanos, is_drained: bool) {
+    fn drain(&mut self, now: Nanos, is_drained: bool) {
         if core::mem::replace(&mut self.is_held, is_drained) == is_drained {
             return;
         }
@@ -198,12 +203,6 @@ impl Monitor {
     /// Notes the totals of data frames: before each [`Monitor::hello`] and each hello to send.
     pub fn totals(&mut self, here: DataFrames) {
         self.here = here;
-    }
-
-    /// Notes whether the delay of the link, measured since it lives again, is within its bounds.
-    pub fn delay_is_good(&mut self, now: Nanos, is_good: bool) {
-        self.link.note_delay(is_good);
-        self.settle(now, None);
     }
 
     /// Takes a hello that was read at `now`.
@@ -267,7 +266,9 @@ impl Monitor {
             self.caught_up = now + self.session.receive_interval();
         }
         let is_silent = self.session.expires <= now;
-        if is_silent && (burst_was_full || now < self.detected_at()) {
+        // Neither a ring that is full for ever nor a core that is late for ever hides a cut.
+        let may_be_unread = burst_was_full && now < self.session.expires + self.session.detection();
+        if is_silent && (may_be_unread || now < self.detected_at()) {
             self.counters.deferred += 1;
         } else if is_silent {
             self.session.expire(now);
@@ -285,16 +286,7 @@ impl Monitor {
 
     /// When [`Monitor::turn`] is to be called at the latest. Hellos are due apart from it.
     pub fn deadline(&self) -> Nanos {
-        self.detected_at().min(self.link.deadline(&self.settings))
-    }
-
-    /// Whether the link may carry data: all, or, if it is drained, what waits for it.
-    pub fn may_carry_data(&self) -> bool {
-        match self.link.state {
-            LinkState::Up => true,
-            LinkState::Drained => self.link.has_backlog && self.has_carrier,
-            LinkState::Held | LinkState::Out | LinkState::Proving => false,
-        }
+        self.detected_at().min(self.link.deadline())
     }
 
     /// The state of the link. What waits for one that carries no data and is not held can go elsewhere.

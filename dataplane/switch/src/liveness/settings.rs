@@ -15,8 +15,8 @@ pub struct Liveness {
     pub hold_off: Interval,
     /// The time for which a link that comes back must live before it carries data; doubled at each relapse.
     pub return_after: Interval,
-    /// Whether a link that comes back must also have a good delay ([`super::Monitor::delay_is_good`]).
-    pub measures_delay: bool,
+    /// Whether an operator takes this end out of use. With hellos, the other end follows.
+    pub is_drained: bool,
 }
 
 /// The proof that a link lives.
@@ -42,6 +42,14 @@ pub struct Hellos {
 }
 
 impl Liveness {
+    /// This end, if it sends hellos.
+    pub fn place(&self) -> Option<Place> {
+        match self.proof {
+            Proof::Hellos(hellos) => Some(hellos.place),
+            Proof::Carrier => None,
+        }
+    }
+
     /// The valid range of the interval between hellos.
     pub const INTERVALS: RangeInclusive<Interval> = Interval::from_millis(1)..=Interval::from_secs(1);
     /// The hellos that must be missing for a link to have failed (`bfd.DetectMult`).

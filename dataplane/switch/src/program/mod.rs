@@ -183,7 +183,11 @@ impl Program {
         let both = || old.ports.iter().zip(&new.ports);
         let moved = |(running, wanted): &(&PortSettings, &PortSettings)| {
             let bundle = |port: &PortSettings| port.bundle.as_ref().map(|it| (it.bundle.clone(), it.head));
-            bundle(running) != bundle(wanted)
+            // The other end takes hellos of its neighbour alone, as long as neither end starts anew.
+            let place = |port: &PortSettings| port.bundle.as_ref()?.liveness?.place();
+            let is_other =
+                place(running).zip(place(wanted)).is_some_and(|(running, wanted)| running != wanted);
+            is_other || bundle(running) != bundle(wanted)
         };
         if let Some((running, _)) = both().find(moved) {
             return Err(NotLive::Bundle { port: running.name.clone() });

@@ -4,7 +4,7 @@ use super::Shard;
 use super::fabric::Fabric;
 use crate::event::{Event, Happening};
 use crate::frame::Frame;
-use units::Nanos;
+use units::{Nanos, PortId};
 
 impl<F: Frame> Shard<F> {
     /// Records events from now on ([`crate::Event`]), for [`Shard::take_events`]. Earlier drops are told with the first look.
@@ -24,7 +24,12 @@ impl<F: Frame> Shard<F> {
     /// their time. The list is bounded; what found no room is told by [`crate::Happening::Lost`].
     pub fn take_events(&mut self, now: Nanos, take: impl FnMut(&mut Vec<Event>)) {
         let bundles = self.fabric.bundles.clone();
-        let head = |port| bundles.as_ref().map_or(port, |it| it.head(port));
+        let program = &self.program;
+        // The flows of a bundle are its first member's.
+        let teller = |port: PortId| match &bundles {
+            Some(bundles) if program.port(port).notifiers.shared_flows().is_some() => bundles.head(port),
+            _ => port,
+        };
         let Fabric { recorder, owned, ingress, egress, senders, .. } = &mut self.fabric;
         if recorder.events.takes_look(now) {
             for port in owned.iter() {
@@ -38,7 +43,7 @@ impl<F: Frame> Shard<F> {
                     let what = Happening::Flow(change);
                     recorder.events.note(Event {
                         at: change.at,
-                        port: Some(head(port)),
+                        port: Some(teller(port)),
                         priority: None,
                         what,
                     });

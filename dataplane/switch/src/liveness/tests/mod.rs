@@ -20,7 +20,7 @@ fn place(end: usize) -> hello::Place {
 fn settings(end: usize, interval: Interval) -> Liveness {
     let hellos = Hellos { place: place(end), interval, key: KEY, overtaken: 0 };
     let proof = Proof::Hellos(hellos);
-    Liveness { proof, hold_off: Interval::ZERO, return_after: Interval::ZERO, measures_delay: false }
+    Liveness { proof, hold_off: Interval::ZERO, return_after: Interval::ZERO, is_drained: false }
 }
 
 /// The next hello of `monitor`, if one is due.
@@ -34,5 +34,12 @@ fn next_hello(monitor: &mut Monitor, now: Nanos) -> Option<hello::Message> {
     match Message::parse(&frame[ethernet::HEADER_LEN..length]) {
         Ok(Message::Hello(hello)) => Some(hello),
         other => panic!("{other:?}"),
+    }
+}
+
+impl Monitor {
+    /// Whether the link carries data.
+    fn carries_data(&self) -> bool {
+        self.state() == LinkState::Up
     }
 }

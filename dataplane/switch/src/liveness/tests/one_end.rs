@@ -26,7 +26,7 @@ impl Bench {
         bench.hear(State::Down, 0);
         bench.hear(State::Init, mine);
         bench.hear(State::Up, mine);
-        assert!(bench.monitor.may_carry_data());
+        assert!(bench.monitor.carries_data());
         bench
     }
 
@@ -72,7 +72,7 @@ fn without_carrier_nothing_is_sent_or_taken_and_no_data_is_carried() {
     let hello = bench.hello(State::Down, 0);
     monitor.hello(START, &hello);
     assert_eq!(monitor.report().counters.unexpected, 1);
-    assert!(!monitor.may_carry_data());
+    assert!(!monitor.carries_data());
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_detection_waits_for_the_rest_of_a_full_burst() {
     assert_eq!(at.since(bench.now), INTERVAL * 3);
     bench.monitor.turn(at - Interval(1), false, false);
     bench.monitor.turn(at, false, true);
-    assert!(bench.monitor.may_carry_data());
+    assert!(bench.monitor.carries_data());
     bench.monitor.turn(at, false, false);
     let report = bench.monitor.report();
     assert_eq!((report.cause, report.counters.deferred), (Some(DownCause::DetectionExpired), 1));
@@ -189,16 +189,16 @@ fn a_detection_waits_for_an_interval_after_a_late_turn_and_late_turns_put_it_off
     bench.monitor.turn(late, true, false);
     assert_eq!(bench.monitor.deadline(), late + INTERVAL);
     bench.monitor.turn(late + INTERVAL - Interval(1), false, false);
-    assert!(bench.monitor.may_carry_data());
+    assert!(bench.monitor.carries_data());
     let last = at + INTERVAL * 3;
     let mut now = late;
     while now < last {
         bench.monitor.turn(now, true, false);
-        assert!(bench.monitor.may_carry_data());
+        assert!(bench.monitor.carries_data());
         now += MILLI;
     }
     bench.monitor.turn(last, true, false);
-    assert!(!bench.monitor.may_carry_data());
+    assert!(!bench.monitor.carries_data());
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn a_link_that_flaps_waits_twice_as_long_each_time_and_a_stable_one_begins_anew(
     let mut flap = |stays_up: Interval| {
         now += stays_up;
         monitor.carrier(now, false);
-        assert!(!monitor.may_carry_data());
+        assert!(!monitor.carries_data());
         now += MILLI;
         monitor.carrier(now, true);
         assert_eq!(monitor.state(), LinkState::Proving);
@@ -267,7 +267,7 @@ fn a_link_that_flaps_waits_twice_as_long_each_time_and_a_stable_one_begins_anew(
         monitor.turn(until - Interval(1), false, false);
         assert_eq!(monitor.state(), LinkState::Proving);
         monitor.turn(until, false, false);
-        assert!(monitor.may_carry_data());
+        assert!(monitor.carries_data());
         let waited = until.since(now);
         now = until;
         waited
@@ -314,37 +314,4 @@ fn a_link_is_held_for_hold_off_and_then_out() {
         ],
         "there is room for four"
     );
-}
-
-#[test]
-fn a_link_whose_delay_is_measured_returns_once_that_is_good() {
-    let settings = Liveness { measures_delay: true, return_after: SECOND, ..settings(0, INTERVAL) };
-    let mut monitor = Monitor::new(Liveness { proof: Proof::Carrier, ..settings }, 1);
-    monitor.delay_is_good(START, true);
-    monitor.carrier(START, true);
-    assert_eq!(monitor.state(), LinkState::Proving, "that was measured before");
-    monitor.delay_is_good(START, true);
-    assert_eq!(monitor.state(), LinkState::Up);
-    monitor.delay_is_good(START, false);
-    assert_eq!(monitor.state(), LinkState::Up, "the control side judges links that are up");
-    monitor.carrier(START, false);
-    monitor.carrier(START, true);
-    monitor.turn(START + SECOND * 2, false, false);
-    assert_eq!((monitor.state(), monitor.deadline()), (LinkState::Proving, Nanos::NEVER));
-    monitor.delay_is_good(START + SECOND * 3, true);
-    assert_eq!(monitor.state(), LinkState::Up);
-}
-
-#[test]
-fn a_link_that_was_not_up_has_no_backlog_and_one_without_carrier_carries_none() {
-    let mut monitor = by_carrier(settings(0, INTERVAL));
-    monitor.drain(START, true);
-    assert_eq!((monitor.state(), monitor.may_carry_data()), (LinkState::Drained, true));
-    monitor.carrier(START, false);
-    assert!(!monitor.may_carry_data());
-    monitor.drain(START, false);
-    assert_eq!(monitor.state(), LinkState::Out);
-    monitor.drain(START, true);
-    monitor.carrier(START, true);
-    assert_eq!((monitor.state(), monitor.may_carry_data()), (LinkState::Drained, false));
 }

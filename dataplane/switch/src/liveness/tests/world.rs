@@ -103,7 +103,7 @@ impl World {
     }
 
     pub fn carries(&self) -> [bool; 2] {
-        [0, 1].map(|end| self.ends[end].monitor.may_carry_data())
+        [0, 1].map(|end| self.ends[end].monitor.carries_data())
     }
 
     pub fn counters(&self, end: usize) -> LivenessCounters {
@@ -204,7 +204,7 @@ impl World {
 
     fn send_data(&mut self, index: usize) {
         let end = &mut self.ends[index];
-        if end.monitor.may_carry_data() {
+        if end.monitor.carries_data() {
             end.totals.sent += 1;
             self.send(index, Item::Data);
         }
@@ -237,9 +237,9 @@ impl End {
                 self.recorded.push(hello);
             }
             Item::Planted(hello) => {
-                let before = (monitor.may_carry_data(), monitor.report().session == State::Up);
+                let before = (monitor.carries_data(), monitor.report().session == State::Up);
                 monitor.hello(now, &hello);
-                let after = (monitor.may_carry_data(), monitor.report().session == State::Up);
+                let after = (monitor.carries_data(), monitor.report().session == State::Up);
                 assert_eq!(before, after, "{hello:?}");
             }
         }

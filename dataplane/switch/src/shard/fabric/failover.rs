@@ -41,7 +41,10 @@ impl<F: Frame> Fabric<F> {
         match verdict {
             Verdict::Lives => self.failover.recover(port),
             // What goes before the frames of one that was about to return waits elsewhere, so they move.
-            Verdict::Held if self.failover.is_up(port) => self.failover.hold(port),
+            Verdict::Held if self.failover.is_up(port) => {
+                self.put_waiting_back(now, port, &bundles);
+                self.failover.hold(port);
+            }
             Verdict::Held | Verdict::Failed => {
                 self.put_waiting_back(now, port, &bundles);
                 // What left last may still be on the link, if it is longer than that of a sibling.
@@ -92,7 +95,9 @@ impl<F: Frame> Fabric<F> {
 
     fn begin_return(&mut self, now: Nanos, port: PortId, bundles: &Bundles) {
         let receivers = self.receivers(port);
-        let has_to_wait = self.holds(port) || self.is_behind_another(port) || self.is_held_up(receivers);
+        let out = self.failover.out();
+        let siblings = bundles.members(port).iter().filter(|it| !out.contains(*it)).collect();
+        let has_to_wait = self.holds(port) || self.is_behind_another(port) || self.is_held_up(siblings);
         if !receivers.is_empty() && has_to_wait {
             return;
         }
@@ -106,11 +111,13 @@ impl<F: Frame> Fabric<F> {
         self.changed.insert(port);
     }
 
-    /// Whether one of `ports` is paused with frames that wait. Who waited for it would hold up all priorities.
+    /// Whether one of `ports` has frames that wait, and is held or paused for them. Who waited for it would hold up all
+    /// priorities.
     fn is_held_up(&self, ports: PortSet) -> bool {
         let held = |port: PortId| {
             let egress = &self.egress[port.index()];
-            !egress.waiting().intersection(egress.gate.pauses.stopped()).is_empty()
+            let is_held = self.failover.is_held(port) && !egress.waiting().is_empty();
+            is_held || !egress.waiting().intersection(egress.gate.pauses.stopped()).is_empty()
         };
         ports.iter().any(held)
     }
@@ -152,10 +159,11 @@ impl<F: Frame> Fabric<F> {
         self.holds(port) && !self.is_behind_another(port) && !self.receivers(port).is_empty()
     }
 
-    /// The siblings to which frames of `port` move: those that send, or will.
+    /// The siblings to which frames of `port` move: those that send, or will as soon as others have.
     fn receivers(&self, port: PortId) -> PortSet {
         let members = self.bundles.as_ref().map_or(PortSet::EMPTY, |bundles| bundles.members(port));
-        members.iter().filter(|it| *it != port && !self.failover.is_out(*it)).collect()
+        let takes = |it: PortId| it != port && !self.failover.is_out(it) && !self.failover.is_held(it);
+        members.iter().filter(|it| takes(*it)).collect()
     }
 
     /// Does what is due at a stopped port. Returns whether it sends from now on.

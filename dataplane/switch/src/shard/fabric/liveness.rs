@@ -3,7 +3,7 @@
 use super::Fabric;
 use crate::bundle::failover::Verdict;
 use crate::frame::Frame;
-use crate::liveness::DataFrames;
+use crate::liveness::{DataFrames, LinkState};
 use crate::program::Program;
 use crate::reason::Consumed;
 use crate::service::Service;
@@ -31,7 +31,8 @@ impl<F: Frame> Fabric<F> {
         while let Some(event) = monitor.take_event() {
             self.recorder.note_link(port, event);
         }
-        let (verdict, is_due) = (Verdict::of(monitor), monitor.frame_due() <= now);
+        let is_due = monitor.frame_due() <= now;
+        let verdict = self.verdict(port);
         if is_due {
             let totals = self.data_frames(port);
             self.ingress[port.index()].liveness.iter_mut().for_each(|monitor| monitor.totals(totals));
@@ -41,11 +42,25 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
+    /// What the monitor of `port` says of its link. A link that has yet to prove itself is better than none.
+    fn verdict(&self, port: PortId) -> Verdict {
+        let Some(monitor) = &self.ingress[port.index()].liveness else { return self.failover.verdict(port) };
+        let lives = |member: PortId| self.failover.verdict(member) == Verdict::Lives;
+        let is_alone = || {
+            let bundles = self.bundles.as_ref();
+            bundles.is_some_and(|it| !it.members(port).iter().any(|member| member != port && lives(member)))
+        };
+        match monitor.state() {
+            LinkState::Proving if is_alone() => Verdict::Lives,
+            _ => Verdict::of(monitor),
+        }
+    }
+
     /// When to watch `port` at the latest.
     pub(super) fn watch_deadline(&self, port: PortId) -> Nanos {
         let Some(monitor) = &self.ingress[port.index()].liveness else { return Nanos::NEVER };
         let is_behind = monitor.has_carrier() != self.failover.has_carrier(port)
-            || Verdict::of(monitor) != self.failover.verdict(port);
+            || self.verdict(port) != self.failover.verdict(port);
         if is_behind { Nanos::ZERO } else { monitor.deadline() }
     }
 
