@@ -258,13 +258,11 @@ fn cut_one_way(lab: &Lab) {
         wait_for_both("the link to live again", &|it| is_up(it, "lh0"));
         pass_more(&mut receiver);
     }
-    drain_and_end(&gateways[0], &|what, is_true| wait_for_both(what, is_true), &mut || {
-        pass_more(&mut receiver)
-    });
+    drain_and_end(&gateways[0], &wait_for_both, &mut || pass_more(&mut receiver));
     fibre.run("python3", &["-c", STRANGER]);
-    for counter in ["replayed", "forged"] {
-        wait_until("a strange hello to be named", || lived(&gateways[1], counter) > 0);
-    }
+    wait_until("strange hellos to be named", || {
+        ["replayed", "forged"].iter().all(|it| lived(&gateways[1], it) > 0)
+    });
     assert!(gateways.iter().all(|it| is_up(it, "lh0")), "strange hellos change nothing");
     let Toll { sent, lost, late } = toll(sender, receiver);
     let shown = gateways.each_ref().map(Gateway::show);
