@@ -91,7 +91,7 @@ fn check_drained(decl: &BundleDecl, problems: &Problems<'_>) {
     }
     let is_drained = |member: &At<String>| decl.drained().any(|it| it.value == member.value);
     if decl.names().count() > 0 && decl.names().all(is_drained) {
-        problems.error(decl.first(&["drained"]), ProblemKind::AllDrained);
+        problems.warning(decl.first(&["drained"]), ProblemKind::AllDrained);
     }
 }
 

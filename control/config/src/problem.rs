@@ -205,7 +205,7 @@ pub enum ProblemKind {
         "the key of config/keys/example.key is public, so anyone who can send into this link can advertise any rate; create a key of your own with openssl rand -hex 16"
     )]
     LsccExampleKey,
-    #[error("has all members, so nothing would leave through the bundle; leave one of them out")]
+    #[error("has all members, so nothing leaves through the bundle")]
     AllDrained,
     #[error(
         "the key of config/keys/example.key is public, so anyone who can send into these links can forge hellos; create a key of your own with openssl rand -hex 16"

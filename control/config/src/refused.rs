@@ -251,7 +251,7 @@ fn of_lanes(LanesRefusal { port, what }: &LanesRefusal, document: &Document) -> 
         U::Liveness => {
             let names = |decl: &&BundleDecl| decl.names().any(|name| name.value == port.name());
             let bundle = document.bundles().iter().find(names);
-            let keys = ["liveness", "return_after", "hold_off"];
+            let keys = ["liveness", "return_after", "hold_off", "drained"];
             bundle.map_or(&port.place, |decl| decl.first(&keys)).clone()
         }
         U::Int => port.first(&["int"]).clone(),

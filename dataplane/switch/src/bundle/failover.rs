@@ -222,11 +222,6 @@ impl Failover {
         self.member(port).is_some_and(|member| member.report.state == MemberState::Held)
     }
 
-    /// Whether `port` sends.
-    pub fn is_up(&self, port: PortId) -> bool {
-        self.member(port).is_some_and(|member| member.report.state == MemberState::Up)
-    }
-
     /// Lets the frames of `port` move from `moves_at` on, and before those of members that are out already.
     pub fn put_out(&mut self, port: PortId, moves_at: Nanos) {
         let number = self.next_number();

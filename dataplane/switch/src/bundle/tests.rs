@@ -1,6 +1,7 @@
 use super::*;
 use crate::frame::{Links, Transmitter};
 use crate::ledger::Volume;
+use crate::liveness::{Liveness, Proof};
 use crate::program::{
     BufferSettings, ForwardingSettings, GroupSettings, LosslessGroup, Membership, PortSettings, Program,
     Threshold,
@@ -437,6 +438,39 @@ fn without_a_sibling_frames_wait_for_a_carrier() {
     world.expect_all_in_order();
 }
 
+/// Members that wait for a link that fails (`hold_off`), and for one that lives again (`return_after`).
+fn waiting(waits: Option<[Interval; 2]>) -> Settings {
+    let mut settings = settings();
+    let liveness = waits.map(|[hold_off, return_after]| Liveness {
+        proof: Proof::Carrier,
+        hold_off,
+        return_after,
+        is_drained: false,
+    });
+    settings.ports.iter_mut().filter_map(|port| port.bundle.as_mut()).for_each(|it| it.liveness = liveness);
+    settings
+}
+
+#[test]
+fn frames_that_wait_at_a_member_that_may_come_back_are_not_overtaken_by_those_that_move() {
+    let mut world = World::new(waiting(Some([Interval::from_micros(200), Interval::ZERO])));
+    world.pass(Interval::from_micros(1));
+    world.set_carrier(1, false);
+    world.load(Interval::from_micros(300));
+    assert_eq!(world.report(1).state, MemberState::Out);
+    // Frames of the second member wait at the first one.
+    world.pause(0);
+    world.load(Interval::from_micros(50));
+    world.set_carrier(0, false);
+    assert_eq!(world.report(0).state, MemberState::Out, "nobody waits for it while another one is out");
+    world.load(Interval::from_micros(100));
+    world.set_carrier(0, true);
+    world.load(Interval::from_micros(100));
+    world.set_carrier(1, true);
+    world.pass(Interval::from_millis(3_000));
+    world.expect_all_in_order();
+}
+
 /// A step of a random history.
 #[derive(Clone, Debug)]
 enum Step {
@@ -462,8 +496,14 @@ proptest! {
     /// While one member carries everything all the time, whatever happens to the others, in whatever order, nothing is lost
     /// inside and nothing is reordered.
     #[test]
-    fn cuts_and_returns_lose_and_reorder_nothing_while_one_member_stays(steps in steps(), stays in 0..COUNT) {
-        let mut world = World::new(settings());
+    fn cuts_and_returns_lose_and_reorder_nothing_while_one_member_stays(
+        steps in steps(),
+        stays in 0..COUNT,
+        waits in proptest::option::of((0_u64..300_000, 0_u64..300_000)),
+    ) {
+        let mut world = World::new(waiting(waits.map(|(hold_off, return_after)| [Interval(hold_off), Interval(return_after)])));
+        // Members that have to live before they send are out at first.
+        world.pass(Interval::from_micros(1));
         for step in steps {
             match step {
                 Step::Load(nanos) => world.load(Interval(nanos)),

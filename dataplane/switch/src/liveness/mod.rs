@@ -153,12 +153,12 @@ impl Monitor {
 
     /// Applies new settings. The session begins anew if they have another key, place or proof.
     pub fn configure(&mut self, now: Nanos, settings: Liveness) {
+        let old = core::mem::replace(&mut self.settings, settings);
         self.drain(now, settings.is_drained);
-        let same_session = match (self.settings.proof, settings.proof) {
+        let same_session = match (old.proof, settings.proof) {
             (Proof::Hellos(old), Proof::Hellos(new)) => (old.place, old.key) == (new.place, new.key),
             (old, new) => old == new,
         };
-        self.settings = settings;
         if same_session {
             self.session.configure(now, interval_of(&settings), settings.hold_off);
             return;
@@ -258,13 +258,14 @@ impl Monitor {
         self.settle(now, Some(if is_drained { DownCause::PeerDrained } else { DownCause::PeerDown }));
     }
 
-    /// Ends a turn, in which the hellos of the burst have been taken. `is_late` says whether it or the time before it
-    /// took longer than promised, and `burst_was_full` whether more may wait to be received. Then the other end may
-    /// well have been in time.
-    pub fn turn(&mut self, now: Nanos, is_late: bool, burst_was_full: bool) {
-        if is_late {
-            self.caught_up = now + self.session.receive_interval();
-        }
+    /// Notes that this end took longer than promised. Hellos that came meanwhile have yet to be read.
+    pub fn late(&mut self, now: Nanos) {
+        self.caught_up = now + self.session.receive_interval();
+    }
+
+    /// Ends a turn, in which the hellos of the burst have been taken. `burst_was_full` says whether more may wait to be
+    /// received. Then the other end may well have been in time.
+    pub fn turn(&mut self, now: Nanos, burst_was_full: bool) {
         let is_silent = self.session.expires <= now;
         // Neither a ring that is full for ever nor a core that is late for ever hides a cut.
         let may_be_unread = burst_was_full && now < self.session.expires + self.session.detection();

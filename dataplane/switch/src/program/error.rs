@@ -122,7 +122,9 @@ pub enum NotLive {
     PortName { running: String, wanted: String },
     #[error("port {port}: queues and their priorities cannot change while the gateway runs")]
     Queues { port: String },
-    #[error("port {port}: it cannot enter or leave a bundle while the gateway runs")]
+    #[error(
+        "port {port}: its bundle, and the mac by which the other gateway knows it, cannot change while the gateway runs"
+    )]
     Bundle { port: String },
     #[error(
         "ports {port} and {other} are on different cores, and cannot begin to exchange frames or pauses while the gateway runs"

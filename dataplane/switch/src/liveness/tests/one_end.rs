@@ -173,10 +173,10 @@ fn a_detection_waits_for_the_rest_of_a_full_burst() {
     let mut bench = Bench::up();
     let at = bench.monitor.deadline();
     assert_eq!(at.since(bench.now), INTERVAL * 3);
-    bench.monitor.turn(at - Interval(1), false, false);
-    bench.monitor.turn(at, false, true);
+    bench.monitor.turn(at - Interval(1), false);
+    bench.monitor.turn(at, true);
     assert!(bench.monitor.carries_data());
-    bench.monitor.turn(at, false, false);
+    bench.monitor.turn(at, false);
     let report = bench.monitor.report();
     assert_eq!((report.cause, report.counters.deferred), (Some(DownCause::DetectionExpired), 1));
 }
@@ -186,18 +186,21 @@ fn a_detection_waits_for_an_interval_after_a_late_turn_and_late_turns_put_it_off
     let mut bench = Bench::up();
     let at = bench.monitor.deadline();
     let late = at + Interval(500);
-    bench.monitor.turn(late, true, false);
+    bench.monitor.late(late);
+    bench.monitor.turn(late, false);
     assert_eq!(bench.monitor.deadline(), late + INTERVAL);
-    bench.monitor.turn(late + INTERVAL - Interval(1), false, false);
+    bench.monitor.turn(late + INTERVAL - Interval(1), false);
     assert!(bench.monitor.carries_data());
     let last = at + INTERVAL * 3;
     let mut now = late;
     while now < last {
-        bench.monitor.turn(now, true, false);
+        bench.monitor.late(now);
+        bench.monitor.turn(now, false);
         assert!(bench.monitor.carries_data());
         now += MILLI;
     }
-    bench.monitor.turn(last, true, false);
+    bench.monitor.late(last);
+    bench.monitor.turn(last, false);
     assert!(!bench.monitor.carries_data());
 }
 
@@ -264,9 +267,9 @@ fn a_link_that_flaps_waits_twice_as_long_each_time_and_a_stable_one_begins_anew(
         monitor.carrier(now, true);
         assert_eq!(monitor.state(), LinkState::Proving);
         let until = monitor.deadline();
-        monitor.turn(until - Interval(1), false, false);
+        monitor.turn(until - Interval(1), false);
         assert_eq!(monitor.state(), LinkState::Proving);
-        monitor.turn(until, false, false);
+        monitor.turn(until, false);
         assert!(monitor.carries_data());
         let waited = until.since(now);
         now = until;
@@ -297,7 +300,7 @@ fn a_link_is_held_for_hold_off_and_then_out() {
     monitor.carrier(START + MILLI * 59, true);
     assert_eq!(monitor.state(), LinkState::Up);
     monitor.carrier(START + SECOND, false);
-    monitor.turn(START + SECOND + hold_off, false, false);
+    monitor.turn(START + SECOND + hold_off, false);
     assert_eq!(monitor.state(), LinkState::Out);
     monitor.carrier(START + SECOND * 2, true);
     assert_eq!(monitor.state(), LinkState::Proving);

@@ -78,11 +78,11 @@ fn an_end_whose_clock_was_set_back_comes_up_after_a_silence() {
         if let Some(hello) = next_hello(&mut monitor, here) {
             world.ends[1].monitor.hello(there, &hello);
         }
-        world.ends[1].monitor.turn(there, false, false);
+        world.ends[1].monitor.turn(there, false);
         if let Some(hello) = next_hello(&mut world.ends[1].monitor, there) {
             monitor.hello(here, &hello);
         }
-        monitor.turn(here, false, false);
+        monitor.turn(here, false);
         refused = refused.max(world.counters(1).replayed);
     }
     assert!(refused > 0);

@@ -184,7 +184,10 @@ impl World {
                 end.take(now, item);
             }
         }
-        end.monitor.turn(now, woken && self.knows_lateness, false);
+        if woken && self.knows_lateness {
+            end.monitor.late(now);
+        }
+        end.monitor.turn(now, false);
         while let Some(event) = end.monitor.take_event() {
             end.events.push(event);
         }

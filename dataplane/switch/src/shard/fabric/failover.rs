@@ -40,20 +40,30 @@ impl<F: Frame> Fabric<F> {
         let Some(bundles) = self.bundles.clone().filter(|it| !it.members(port).is_empty()) else { return };
         match verdict {
             Verdict::Lives => self.failover.recover(port),
-            // What goes before the frames of one that was about to return waits elsewhere, so they move.
-            Verdict::Held if self.failover.is_up(port) => {
-                self.put_waiting_back(now, port, &bundles);
-                self.failover.hold(port);
-            }
+            // One that is held keeps its frames while others move theirs to it or past it: that is no order.
+            Verdict::Held if self.all_send(port, &bundles) => self.failover.hold(port),
             Verdict::Held | Verdict::Failed => {
                 self.put_waiting_back(now, port, &bundles);
-                // What left last may still be on the link, if it is longer than that of a sibling.
-                let (own, members) = ([port].into_iter().collect(), bundles.members(port));
-                self.failover.fail(port, verdict, self.in_order_from(now, own, members, &bundles));
+                for held in bundles.members(port).iter().filter(|it| *it != port) {
+                    if self.failover.is_held(held) {
+                        self.failover.put_out(held, self.arrived_by(now, held, &bundles));
+                    }
+                }
+                self.failover.fail(port, verdict, self.arrived_by(now, port, &bundles));
             }
         }
         self.begin_returns(now);
         self.note_stopped(program);
+    }
+
+    /// Whether all members of the bundle of `port` send.
+    fn all_send(&self, port: PortId, bundles: &Bundles) -> bool {
+        bundles.members(port).iter().all(|member| !self.failover.stopped().contains(member))
+    }
+
+    /// When what left `port` last has arrived, or its siblings would not overtake it: its link may be longer than theirs.
+    fn arrived_by(&self, now: Nanos, port: PortId, bundles: &Bundles) -> Nanos {
+        self.in_order_from(now, [port].into_iter().collect(), bundles.members(port), bundles)
     }
 
     /// Lets no member wait to return for `failing`, nor for one that does: what they wait for moves first. Members that began
@@ -95,9 +105,7 @@ impl<F: Frame> Fabric<F> {
 
     fn begin_return(&mut self, now: Nanos, port: PortId, bundles: &Bundles) {
         let receivers = self.receivers(port);
-        let out = self.failover.out();
-        let siblings = bundles.members(port).iter().filter(|it| !out.contains(*it)).collect();
-        let has_to_wait = self.holds(port) || self.is_behind_another(port) || self.is_held_up(siblings);
+        let has_to_wait = self.holds(port) || self.is_behind_another(port) || self.is_held_up(receivers);
         if !receivers.is_empty() && has_to_wait {
             return;
         }
@@ -111,13 +119,11 @@ impl<F: Frame> Fabric<F> {
         self.changed.insert(port);
     }
 
-    /// Whether one of `ports` has frames that wait, and is held or paused for them. Who waited for it would hold up all
-    /// priorities.
+    /// Whether one of `ports` is paused with frames that wait. Who waited for it would hold up all priorities.
     fn is_held_up(&self, ports: PortSet) -> bool {
         let held = |port: PortId| {
             let egress = &self.egress[port.index()];
-            let is_held = self.failover.is_held(port) && !egress.waiting().is_empty();
-            is_held || !egress.waiting().intersection(egress.gate.pauses.stopped()).is_empty()
+            !egress.waiting().intersection(egress.gate.pauses.stopped()).is_empty()
         };
         ports.iter().any(held)
     }
@@ -159,11 +165,10 @@ impl<F: Frame> Fabric<F> {
         self.holds(port) && !self.is_behind_another(port) && !self.receivers(port).is_empty()
     }
 
-    /// The siblings to which frames of `port` move: those that send, or will as soon as others have.
+    /// The siblings to which frames of `port` move: those that send, or will.
     fn receivers(&self, port: PortId) -> PortSet {
         let members = self.bundles.as_ref().map_or(PortSet::EMPTY, |bundles| bundles.members(port));
-        let takes = |it: PortId| it != port && !self.failover.is_out(it) && !self.failover.is_held(it);
-        members.iter().filter(|it| takes(*it)).collect()
+        members.iter().filter(|it| *it != port && !self.failover.is_out(*it)).collect()
     }
 
     /// Does what is due at a stopped port. Returns whether it sends from now on.

@@ -27,7 +27,7 @@ impl<F: Frame> Fabric<F> {
         let burst_was_full = core::mem::take(&mut ingress.burst_was_full);
         let Some(monitor) = ingress.liveness.as_deref_mut() else { return };
         monitor.carrier(now, self.failover.has_carrier(port));
-        monitor.turn(now, false, burst_was_full);
+        monitor.turn(now, burst_was_full);
         while let Some(event) = monitor.take_event() {
             self.recorder.note_link(port, event);
         }
@@ -45,13 +45,11 @@ impl<F: Frame> Fabric<F> {
     /// What the monitor of `port` says of its link. A link that has yet to prove itself is better than none.
     fn verdict(&self, port: PortId) -> Verdict {
         let Some(monitor) = &self.ingress[port.index()].liveness else { return self.failover.verdict(port) };
-        let lives = |member: PortId| self.failover.verdict(member) == Verdict::Lives;
-        let is_alone = || {
-            let bundles = self.bundles.as_ref();
-            bundles.is_some_and(|it| !it.members(port).iter().any(|member| member != port && lives(member)))
-        };
+        let is_gone = |member: PortId| member == port || self.failover.verdict(member) == Verdict::Failed;
+        let is_alone = || self.bundles.as_ref().is_some_and(|it| it.members(port).iter().all(is_gone));
+        let carries = || self.failover.verdict(port) == Verdict::Lives;
         match monitor.state() {
-            LinkState::Proving if is_alone() => Verdict::Lives,
+            LinkState::Proving if carries() || is_alone() => Verdict::Lives,
             _ => Verdict::of(monitor),
         }
     }
@@ -79,7 +77,9 @@ impl<F: Frame> Fabric<F> {
         let ingress = &mut self.ingress[port.index()];
         if let Some(monitor) = &mut ingress.liveness {
             ingress.burst_was_full |= !is_late;
-            monitor.turn(now, is_late, true);
+            if is_late {
+                monitor.late(now);
+            }
         }
     }
 
