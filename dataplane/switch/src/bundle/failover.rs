@@ -73,7 +73,7 @@ impl core::ops::AddAssign for BundleReport {
     }
 }
 
-/// What is known of the link of a member.
+/// The state of a member's link, as its monitor or its carrier tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Verdict {
     /// It carries data.
@@ -201,7 +201,7 @@ impl Failover {
         self.member_mut(port).iter_mut().for_each(|member| member.has_carrier = up);
     }
 
-    /// What is known of the link of `port`.
+    /// The state of the link of `port`.
     pub fn verdict(&self, port: PortId) -> Verdict {
         self.member(port).map_or(Verdict::Lives, |member| member.verdict)
     }

@@ -90,12 +90,10 @@ pub struct LivenessReport {
 
 /// Watches whether a link lives.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Monitor {
+pub(crate) struct Monitor {
     settings: Liveness,
     seed: u64,
     has_carrier: bool,
-    /// Whether an operator drains this end.
-    is_held: bool,
     session: Session,
     link: Link,
     balance: Balance,
@@ -131,7 +129,6 @@ impl Monitor {
             settings,
             seed,
             has_carrier: false,
-            is_held: settings.is_drained,
             session,
             link: Link::default(),
             balance: Balance::default(),
@@ -154,7 +151,9 @@ impl Monitor {
     /// Applies new settings. The session begins anew if they have another key, place or proof.
     pub fn configure(&mut self, now: Nanos, settings: Liveness) {
         let old = core::mem::replace(&mut self.settings, settings);
-        self.drain(now, settings.is_drained);
+        if old.is_drained != settings.is_drained {
+            self.drain(now);
+        }
         let same_session = match (old.proof, settings.proof) {
             (Proof::Hellos(old), Proof::Hellos(new)) => (old.place, old.key) == (new.place, new.key),
             (old, new) => old == new,
@@ -165,7 +164,7 @@ impl Monitor {
         }
         self.session = Session::new(interval_of(&settings), settings.hold_off, self.seed);
         (self.peer, self.heard) = (None, (0, now));
-        if self.is_held {
+        if self.settings.is_drained {
             self.session.hold(now, true);
         }
         self.begin_session(now);
@@ -191,10 +190,8 @@ impl Monitor {
     }
 
     /// Drains this end, or puts it to use again. Then the other end may be another one.
-    fn drain(&mut self, now: Nanos, is_drained: bool) {
-        if core::mem::replace(&mut self.is_held, is_drained) == is_drained {
-            return;
-        }
+    fn drain(&mut self, now: Nanos) {
+        let is_drained = self.settings.is_drained;
         self.session.hold(now, is_drained);
         self.peer = self.peer.filter(|_| is_drained);
         self.settle(now, Some(DownCause::Drained));
@@ -336,7 +333,7 @@ impl Monitor {
     fn settle(&mut self, now: Nanos, cause: Option<DownCause>) {
         let from = self.link.state;
         let says = self.session.peer.map(|peer| peer.state);
-        let is_drained = self.is_held || says == Some(State::AdminDown);
+        let is_drained = self.settings.is_drained || says == Some(State::AdminDown);
         let is_proved = matches!(self.settings.proof, Proof::Carrier) || self.session.state == State::Up;
         let lives = self.has_carrier && is_proved && cause != Some(DownCause::Reconfigured);
         self.link.judge(now, &self.settings, lives, is_drained);

@@ -38,6 +38,11 @@ fn next_hello(monitor: &mut Monitor, now: Nanos) -> Option<hello::Message> {
 }
 
 impl Monitor {
+    /// Drains this end, or puts it to use again, by a reload.
+    fn set_drained(&mut self, now: Nanos, is_drained: bool) {
+        self.configure(now, Liveness { is_drained, ..self.settings });
+    }
+
     /// Whether the link carries data.
     fn carries_data(&self) -> bool {
         self.state() == LinkState::Up

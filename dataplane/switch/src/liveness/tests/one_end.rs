@@ -19,7 +19,7 @@ impl Bench {
         Self { now: START, monitor, number: START.0 }
     }
 
-    /// One that is up, with a detection time of three intervals.
+    /// An end that is up, with a detection time of three intervals.
     fn up() -> Self {
         let mut bench = Self::new();
         let mine = bench.next().bfd.mine;

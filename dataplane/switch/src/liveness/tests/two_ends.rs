@@ -115,7 +115,7 @@ fn a_link_that_optics_restore_in_time_comes_back_without_proof() {
 fn both_ends_follow_a_drain_which_is_no_failure() {
     let mut world = World::up(MILLI * 2, MILLI * 3, 1);
     let now = world.now;
-    world.ends[0].monitor.drain(now, true);
+    world.ends[0].monitor.set_drained(now, true);
     world.run_for(SECOND * 20);
     assert_eq!(world.states(), [LinkState::Drained; 2]);
     assert_eq!(world.carries(), [false; 2]);
@@ -123,7 +123,7 @@ fn both_ends_follow_a_drain_which_is_no_failure() {
     assert_eq!(told(&world, 1)[1..], [(LinkState::Drained, Some(DownCause::PeerDrained))]);
     assert_eq!(world.counters(0).failures + world.counters(1).failures, 0);
     let now = world.now;
-    world.ends[0].monitor.drain(now, false);
+    world.ends[0].monitor.set_drained(now, false);
     world.run_for(SECOND * 5);
     assert_eq!(world.states(), [LinkState::Up; 2]);
 }
@@ -254,7 +254,7 @@ fn lateness_of_an_end_cuts_its_link_only_if_it_does_not_know_of_it() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// What is past the place of the cut still arrives.
+    /// Hellos past the place of the cut still arrive.
     #[test]
     fn both_ends_stop_within_the_detection_time_and_a_way_of_a_cut(
         seed: u64,

@@ -28,7 +28,7 @@ pub struct End {
     pub monitor: Monitor,
     pub settings: Liveness,
     totals: DataFrames,
-    /// What is on its way to it, by arrival.
+    /// Hellos on their way to this end, by arrival.
     arriving: VecDeque<(Nanos, Item)>,
     /// Data frames to it that get lost.
     to_lose: u64,

@@ -40,7 +40,7 @@ impl<F: Frame> Fabric<F> {
         let Some(bundles) = self.bundles.clone().filter(|it| !it.members(port).is_empty()) else { return };
         match verdict {
             Verdict::Lives => self.failover.recover(port),
-            // One that is held keeps its frames while others move theirs to it or past it: that is no order.
+            // Frames of a held member stay. Frames that move to it or past it meanwhile would break the order of flows.
             Verdict::Held if self.all_send(port, &bundles) => self.failover.hold(port),
             Verdict::Held | Verdict::Failed => {
                 self.put_waiting_back(now, port, &bundles);
