@@ -524,6 +524,25 @@ proptest! {
 }
 
 #[test]
+fn what_comes_after_the_pauses_of_a_lead_that_is_away_have_expired_takes_room_of_the_shared_pool() {
+    let mut settings = settings(2, 4);
+    settings.ports[A.index()].pfc.pause = PauseQuanta(2_000);
+    let lasts = PauseQuanta(2_000).interval_at(RATE);
+    let mut lanes = Lanes::new(settings, 2, 29, STEP, AWAY);
+    let (away_from, until) = (100_000, Nanos(1_500_000));
+    let away_until = away_from + 12 * lasts.0;
+    let outcome = run_beside(&mut lanes, (0..16).map(|host| 2 * host + 1), until, |lanes| {
+        let is_away = (away_from..away_until).contains(&lanes.now.0);
+        lanes.stalled = is_away.then_some(0);
+    });
+    let announced = lanes.sent[A.index()].iter().any(|sent| sent.start.0 < away_from && sent.pfc().is_some());
+    assert!(announced, "the neighbour was paused before");
+    assert!(outcome.most_held > memory(2), "headroom alone would not have held {}", outcome.most_held);
+    assert_eq!(lanes.dropped(), BTreeMap::new());
+    lanes.assert_conserved();
+}
+
+#[test]
 fn what_comes_while_the_lead_is_away_takes_room_of_the_shared_pool() {
     let mut lanes = Lanes::new(settings(2, 4), 2, 29, STEP, AWAY);
     let until = Nanos(1_500_000);

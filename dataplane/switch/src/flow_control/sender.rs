@@ -205,6 +205,13 @@ impl PauseSender {
         if self.is_silent { Nanos::NEVER } else { Nanos::ZERO }
     }
 
+    /// When the first pause of this sender ends that it has announced and does not mean to end; never if there is none.
+    pub fn lasts_until(&self) -> Nanos {
+        let kept = self.announced.intersection(self.paused).iter();
+        let ends = kept.map(|priority| self.refresh_at[priority.index()] + Interval(self.time.0.div_ceil(2)));
+        ends.min().unwrap_or(Nanos::NEVER)
+    }
+
     /// Takes the frame that is due at `now` and will be on the wire from `start`. Before the deadline it concerns
     /// no priority.
     pub fn take_due(&mut self, now: Nanos, start: Nanos) -> PauseTimes {

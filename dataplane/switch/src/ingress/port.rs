@@ -378,17 +378,17 @@ impl IngressPort {
     }
 
     /// Lets frames in that come while the lead is away, and tells no one to stop: as many as arrived since this lane has wanted
-    /// that. The lead keeps what this lane wants as long as it does.
-    pub fn await_lead(&mut self, now: Nanos) {
+    /// that, or since the pauses of the lead have ended, at `end` at the earliest. The lead keeps what this lane wants as long
+    /// as it does.
+    pub fn await_lead(&mut self, now: Nanos, end: Nanos) {
         let unheard = self.pauses.paused().difference(self.kept);
-        if unheard.is_empty() {
-            self.unheard_since = Nanos::NEVER;
-            return;
-        }
-        self.unheard_since = self.unheard_since.min(now);
-        let arrived = self.pauses.rate().bytes_in(now.since(self.unheard_since));
-        for priority in unheard.iter() {
-            self.groups[priority.index()].allow_late(WireBytes(arrived));
+        self.unheard_since = if unheard.is_empty() { Nanos::NEVER } else { self.unheard_since.min(now) };
+        for (priorities, since) in [(unheard, self.unheard_since), (self.kept, end)] {
+            if since < now {
+                let arrived = self.pauses.rate().bytes_in(now.since(since));
+                let groups = priorities.iter().map(|priority| priority.index());
+                groups.for_each(|index| self.groups[index].allow_late(WireBytes(arrived)));
+            }
         }
     }
 

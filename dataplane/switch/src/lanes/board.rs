@@ -50,7 +50,8 @@ pub struct Board {
     heard: Box<[Line]>,
     /// By lane: the use of the pools.
     pools: Box<[Line]>,
-    /// By port: the priorities that the lead pauses, and those of them that it pauses for a receive ring.
+    /// By port: the priorities that the lead pauses, and those of them that it pauses for a receive ring; and when the first
+    /// of these pauses ends.
     paused: Box<[Line]>,
     /// By port: [`Pace`].
     paces: Box<[Line]>,
@@ -322,6 +323,14 @@ impl Board {
     pub(super) fn show_paused(&self, port: PortId, paused: PrioritySet, for_ring: PrioritySet) {
         let word = u64::from(for_ring.bits()) << 8 | u64::from(paused.bits());
         self.paused[port.index()].store(0, word);
+    }
+
+    pub(super) fn show_end(&self, port: PortId, end: Nanos) {
+        self.paused[port.index()].store(1, end.0);
+    }
+
+    pub(super) fn end(&self, port: PortId) -> Nanos {
+        Nanos(self.paused[port.index()].load(1))
     }
 
     #[inline]

@@ -367,6 +367,19 @@ impl Lane {
         Home { hash: self.board.hash(), lane: self.number, lanes: self.board.lanes() }
     }
 
+    /// When the first pause of `port` ends that the lead has announced, unless it is there to refresh it; never without one.
+    #[inline]
+    pub fn end_of_pauses(&self, port: PortId) -> Nanos {
+        self.board.end(port)
+    }
+
+    /// Shows that. Others read it behind the priorities that are paused.
+    pub fn show_end_of_pauses(&mut self, port: PortId, end: Nanos) {
+        if self.board.end(port) != end {
+            self.board.show_end(port, end);
+        }
+    }
+
     /// Shows the priorities of `port` that the lead pauses, and those of them that it pauses for a receive ring alone.
     pub fn show_paused(&mut self, port: PortId, paused: PrioritySet, for_ring: PrioritySet) {
         if self.board.paused(port) != (paused, for_ring) {

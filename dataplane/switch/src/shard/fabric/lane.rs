@@ -141,7 +141,7 @@ impl<F: Frame> Fabric<F> {
             egress.note_waiting_of_others(&lane.look_at_waiting(port));
         }
         if !lane.leads() {
-            ingress.await_lead(now);
+            ingress.await_lead(now, lane.end_of_pauses(port));
         }
         if !ingress.pauses.paused().is_empty() {
             paused.insert(port);
@@ -194,6 +194,7 @@ impl<F: Frame> Fabric<F> {
             lane.show_received(port, received);
             lane.show(port, ingress.holding(), level, Own { cells, wants: ingress.wants(pools), counted });
             if lane.leads() {
+                lane.show_end_of_pauses(port, ingress.pauses.lasts_until());
                 lane.show_paused(port, ingress.pauses.paused(), ingress.paused_for_ring());
             }
         }
