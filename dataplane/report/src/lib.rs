@@ -22,7 +22,7 @@ pub use pools::{PoolReport, PoolsReport};
 pub use port::PortReport;
 pub use priority::{
     GroupReport, LimitsReport, PausesReceivedReport, PausesSentReport, PriorityReport, QueueReport,
-    WatchdogQueueReport,
+    StopsReport, WatchdogQueueReport,
 };
 pub use stalled::{SourceReport, StalledQueueReport};
 pub use watchdog::{WatchdogEventReport, WatchdogReport};

@@ -4,7 +4,7 @@ use crate::{ByReason, DelayReport, Name, dropped};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use switch::program::{PortSettings, Threshold};
-use switch::{PauseCause, PausesReceived, PausesSent, PortInspection, Volume, WatchdogCounters};
+use switch::{PauseCause, PausesReceived, PausesSent, PortInspection, Stops, Volume, WatchdogCounters};
 use units::Priority;
 
 /// One priority of a port.
@@ -46,6 +46,21 @@ pub struct GroupReport {
     pub watermark_bytes: u64,
     /// The most headroom bytes that it held.
     pub headroom_watermark_bytes: u64,
+    /// How the sender obeyed its pauses; `None` of a lossy group.
+    #[serde(default)]
+    pub stops: Option<StopsReport>,
+}
+
+/// How the sender of a lossless group obeyed the pauses that have ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopsReport {
+    /// The time from the start of an XOFF frame to the last frame that came before the pause ended, of each pause during
+    /// which a frame came.
+    pub time: DelayReport,
+    /// Pauses by the headroom that they used: up to one sixteenth of it, up to two, and so on.
+    pub headroom_sixteenths: Vec<u64>,
+    /// Frames that came later after an XOFF than the headroom lasts at the rate of the link.
+    pub disobeyed: u64,
 }
 
 /// The settings of a lossless group.
@@ -157,7 +172,22 @@ impl GroupReport {
             occupancy_bytes: group.occupancy.0,
             watermark_bytes: group.watermark.persistent().0,
             headroom_watermark_bytes: group.headroom_watermark.persistent().0,
+            stops: group.lossless.then(|| StopsReport::from(&look.stops[priority.index()])),
         }
+    }
+}
+
+impl StopsReport {
+    /// The most sixteenths of the headroom that a pause used; 0 before the first one has ended.
+    pub fn most_sixteenths(&self) -> usize {
+        self.headroom_sixteenths.iter().rposition(|pauses| *pauses > 0).map_or(0, |index| index + 1)
+    }
+}
+
+impl From<&Stops> for StopsReport {
+    fn from(stops: &Stops) -> Self {
+        let Stops { times, headroom, disobeyed } = stops;
+        Self { time: times.into(), headroom_sixteenths: headroom.to_vec(), disobeyed: *disobeyed }
     }
 }
 

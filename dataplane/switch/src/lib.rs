@@ -61,7 +61,7 @@ pub use forwarding::{BounceCounters, BridgeCounters};
 pub use frame::{ControlFrame, Frame, Links, Transmitter};
 pub use hash::HashKey;
 pub use histogram::DelayHistogram;
-pub use ingress::{HiddenCounters, IngressCounters};
+pub use ingress::{HiddenCounters, IngressCounters, Stops};
 pub use lanes::{Board, LanesRefusal};
 pub use ledger::{Ledger, Load, ShardId, Volume};
 pub use program::{BridgeSettings, ForwardingSettings, Neighbour, Program, Route, RouteSettings, Settings};

@@ -27,6 +27,14 @@ metrics! {
             each_priority(|at, _| at.ingress.lossless.then_some(Number(at.ingress.headroom_watermark_bytes)));
         Gauge "headroom_size" in Bytes: "Headroom available to a lossless priority group.",
             each_priority(|at, _| Some(Number(at.ingress.limits.as_ref()?.headroom_bytes)));
+        Histogram "pfc_stop" in Nanos:
+            "Time from the start of an XOFF frame to the last frame of the priority that came before the pause ended.",
+            each_priority(|at, _| Some(Delay(&at.ingress.stops.as_ref()?.time)));
+        Counter "pfc_headroom_pauses": "Pauses that have ended, by the sixteenths of the headroom that they used; only those that occurred.",
+            each_priority_with(|at, _| headroom_pauses(at));
+        Counter "pfc_disobeyed_frames":
+            "Frames that came later after an XOFF than the headroom lasts at the rate of the link.",
+            each_priority(|at, _| Some(Number(at.ingress.stops.as_ref()?.disobeyed)));
         Gauge "queue" in Bytes: "Bytes waiting in the egress queue.",
             each_priority(|at, _| Some(Number(at.egress.queued.bytes.0)));
         Gauge "queue_watermark" in Bytes: "Most bytes that have waited in the egress queue.",
@@ -82,6 +90,15 @@ fn pfc_frames(at: &PriorityReport) -> Vec<Sample<'_>> {
         (vec![("direction", direction.into()), ("kind", kind.into())], Number(frames))
     };
     frames.map(sample).into()
+}
+
+fn headroom_pauses(at: &PriorityReport) -> Vec<Sample<'_>> {
+    let stops = at.ingress.stops.iter();
+    let pauses = stops.flat_map(|it| (1..).zip(&it.headroom_sixteenths)).filter(|(_, pauses)| **pauses > 0);
+    let sample = |(sixteenths, pauses): (u64, &u64)| {
+        (vec![("sixteenths", sixteenths.to_string().into())], Number(*pauses))
+    };
+    pauses.map(sample).collect()
 }
 
 fn pause_causes(at: &PriorityReport) -> Vec<Sample<'_>> {

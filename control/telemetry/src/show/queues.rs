@@ -4,7 +4,7 @@ use super::shown::Shown;
 use crate::snapshot::LevelsReport;
 use crate::table::Columns;
 use crate::tables::threshold;
-use report::{DelayReport, GroupReport, LimitsReport, QueueReport};
+use report::{DelayReport, GroupReport, LimitsReport, QueueReport, StopsReport};
 use units::human::{bytes, nanos, thousands};
 
 /// Writes groups and queues. A watermark covers the time since it was last cleared, a persistent one the time since
@@ -12,6 +12,7 @@ use units::human::{bytes, nanos, thousands};
 pub fn write(page: &mut String, shown: &Shown<'_>) {
     write_groups(page, shown);
     write_headroom(page, shown);
+    write_stops(page, shown);
     write_queues(page, shown);
     write_delays(page, shown);
     if page.is_empty() {
@@ -48,6 +49,24 @@ fn write_headroom(page: &mut String, shown: &Shown<'_>) {
         let group = &priority.ingress;
         Some((group, group.limits.as_ref()?, now))
     });
+}
+
+fn write_stops(page: &mut String, shown: &Shown<'_>) {
+    let columns: Columns<'_, &StopsReport> = &[
+        ("pauses", |stops| thousands(stops.headroom_sixteenths.iter().sum())),
+        ("p50", |stops| nanos(stops.time.p50_ns)),
+        ("p99", |stops| nanos(stops.time.p99_ns)),
+        ("max", |stops| nanos(stops.time.max_ns)),
+        ("most headroom", |stops| format!("{}/16", stops.most_sixteenths())),
+        ("late frames", |stops| thousands(stops.disobeyed)),
+    ];
+    shown.write_priorities(
+        page,
+        "STOPS: time from an XOFF to the last frame",
+        "PG",
+        columns,
+        |priority, _| priority.ingress.stops.as_ref().filter(|it| it.most_sixteenths() > 0),
+    );
 }
 
 fn write_queues(page: &mut String, shown: &Shown<'_>) {

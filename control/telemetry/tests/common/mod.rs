@@ -455,6 +455,9 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
             ..DeviceCounters::default()
         };
         inspection.profile = PROFILE;
+        let stops = &mut inspection.port.stops[3];
+        [3_000, 9_000].map(Interval).iter().for_each(|time| stops.times.record(*time));
+        (stops.headroom[0], stops.headroom[8]) = (1, 1);
         for nanos in [150, 700, 700, 2_000, 90_000] {
             inspection.turns.record(Interval(nanos));
             inspection.lateness.record(Interval(nanos / 3));

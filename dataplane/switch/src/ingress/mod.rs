@@ -3,7 +3,9 @@
 pub(crate) mod figures;
 mod hidden;
 mod port;
+mod stops;
 
 pub use hidden::HiddenCounters;
 pub use port::IngressCounters;
 pub(crate) use port::IngressPort;
+pub use stops::Stops;

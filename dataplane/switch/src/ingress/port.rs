@@ -1,11 +1,12 @@
 //! One port's ingress.
 
 use super::HiddenCounters;
+use super::stops::{StopMeter, Stops};
 use crate::admission::{Group, Others, Pools};
 use crate::allowance::Allowance;
 use crate::congestion::RateAdvertiser;
 use crate::flow_control::{
-    Accounts, Directive, FlowControl, Look, PauseCause, PauseSender, Scheme, threshold,
+    Accounts, Directive, FlowControl, Look, PauseCause, PauseSender, PauseTimes, Scheme, threshold,
 };
 use crate::forwarding::BounceCounters;
 use crate::ledger::{Ledger, Load, Volume};
@@ -48,6 +49,8 @@ pub(crate) struct IngressPort {
     pub groups: [Group; Priority::COUNT],
     pub scheme: Scheme,
     pub pauses: PauseSender,
+    /// How lossless groups are obeyed.
+    stops: [Option<Box<StopMeter>>; Priority::COUNT],
     lossless: PrioritySet,
     pub advertiser: Option<RateAdvertiser>,
     /// The measurement of its link.
@@ -92,6 +95,7 @@ impl IngressPort {
             groups: core::array::from_fn(|index| Group::new(settings.groups[index])),
             scheme,
             pauses: PauseSender::new(settings.pfc.pause, settings.rate),
+            stops: core::array::from_fn(|index| StopMeter::of(&settings.groups[index], settings.rate)),
             lossless,
             advertiser: settings
                 .notifiers
@@ -151,6 +155,10 @@ impl IngressPort {
         for priority in Priority::all() {
             let group = &mut self.groups[priority.index()];
             group.configure(settings.groups[priority.index()], pools);
+            match (StopMeter::of(group.settings(), settings.rate), &mut self.stops[priority.index()]) {
+                (Some(new), Some(stops)) => stops.configure(&new),
+                (new, stops) => *stops = new,
+            }
             let cause = threshold::above(group, pools);
             self.pause(priority, cause);
         }
@@ -281,12 +289,20 @@ impl IngressPort {
         self.pauses.paused().difference(self.for_ring).contains(priority)
     }
 
-    /// Charges a frame to its group, or returns the reason for its drop.
+    /// Charges a frame that came at `now` to its group, or returns the reason for its drop.
     #[inline]
-    pub fn admit(&mut self, priority: Priority, length: Bytes, pools: &mut Pools) -> Result<(), DropReason> {
+    pub fn admit(
+        &mut self,
+        now: Nanos,
+        (priority, length): (Priority, Bytes),
+        pools: &mut Pools,
+    ) -> Result<(), DropReason> {
         let paused = self.takes_headroom(priority);
         let group = &mut self.groups[priority.index()];
         let admitted = group.admit(Cells::of_frame(length), paused, pools);
+        if paused && let Some(stops) = &mut self.stops[priority.index()] {
+            stops.arrived(now, group.headroom());
+        }
         self.holding = self.holding.with(priority);
         let cause = threshold::reached(group, pools, &admitted);
         self.pause(priority, cause);
@@ -442,6 +458,9 @@ impl IngressPort {
                     self.groups[priority.index()].end_lateness();
                 }
                 self.pauses.follow(Directive::Resume { priority });
+                if let Some(stops) = &mut self.stops[priority.index()] {
+                    stops.resumed();
+                }
             }
         }
         self.for_ring = self.for_ring.intersection(self.kept);
@@ -449,6 +468,22 @@ impl IngressPort {
             self.pause_for_ring();
         }
         !self.pauses.paused().is_empty()
+    }
+
+    /// Takes the pauses that are due at `now` and will be on the wire from `start`.
+    pub fn take_due_pauses(&mut self, now: Nanos, start: Nanos) -> PauseTimes {
+        let times = self.pauses.take_due(now, start);
+        for priority in self.pauses.paused().iter().filter(|it| times[it.index()].is_some()) {
+            if let Some(stops) = &mut self.stops[priority.index()] {
+                stops.announced(start);
+            }
+        }
+        times
+    }
+
+    /// How the sender of `priority` obeys; `None` if it is lossy.
+    pub fn stops(&self, priority: Priority) -> Option<&Stops> {
+        self.stops[priority.index()].as_ref().map(|it| &it.stops)
     }
 
     /// Counts a frame that was dropped before admission.

@@ -11,7 +11,7 @@ use crate::flows::{Flows, FlowsReport};
 use crate::forwarding::{BounceCounters, BridgeCounters};
 use crate::frame::Frame;
 use crate::histogram::DelayHistogram;
-use crate::ingress::{HiddenCounters, IngressCounters};
+use crate::ingress::{HiddenCounters, IngressCounters, Stops};
 use crate::ledger::Volume;
 use crate::link_agent::LinkAgentReport;
 use crate::link_delay::LinkDelayReport;
@@ -107,6 +107,8 @@ pub struct PortInspection {
     pub queues: [QueueReport; Priority::COUNT],
     /// Delay of frames in them.
     pub delays: [DelayHistogram; Priority::COUNT],
+    /// How the sender obeys the pauses of each priority; empty where it is lossy.
+    pub stops: [Stops; Priority::COUNT],
     /// Control frames that the switch sent through it.
     pub control_sent: Volume,
     /// Its pauses.
@@ -150,6 +152,7 @@ impl PortInspection {
             groups,
             queues,
             delays,
+            stops: _,
             control_sent,
             pauses: _,
             flow_control: _,
@@ -201,6 +204,10 @@ impl<F: Frame> Shard<F> {
             into.groups[index] = self.group(now, port, priority);
             into.queues[index] = self.queue(now, port, priority);
             into.delays[index] = self.queue_delay(port, priority);
+            match self.fabric.ingress[port.index()].stops(priority) {
+                Some(stops) => into.stops[index].clone_from(stops),
+                None => into.stops[index] = Stops::default(),
+            }
         }
         into.control_sent = self.control_sent(port);
         into.pauses = self.pauses(now, port);

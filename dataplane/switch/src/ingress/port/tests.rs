@@ -79,7 +79,7 @@ impl Bench {
     /// Admits frames, and returns the number of those that are taken.
     fn admit(&mut self, priority: Priority, frames: usize) -> usize {
         let Self { port, pools, .. } = self;
-        (0..frames).filter(|_| port.admit(priority, FRAME, pools).is_ok()).count()
+        (0..frames).filter(|_| port.admit(Nanos(0), (priority, FRAME), pools).is_ok()).count()
     }
 
     /// Lets frames leave the switch. Returns whether a group is still paused.

@@ -150,7 +150,7 @@ impl<F: Frame> Fabric<F> {
         let ingress = &mut self.ingress[port.index()];
         let mut frame = [0; ethernet::MIN_FRAME_LEN];
         let start = self.egress[port.index()].send_control(now, Bytes(frame.len() as u64));
-        let pauses = pfc::Frame { source: ingress.mac, times: ingress.pauses.take_due(now, start) };
+        let pauses = pfc::Frame { source: ingress.mac, times: ingress.take_due_pauses(now, start) };
         if self.recorder.is_on() {
             self.recorder.note_sent_pauses(start, ingress, &pauses.times);
             self.recorder.note_thresholds(now, ingress);

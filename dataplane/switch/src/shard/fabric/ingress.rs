@@ -264,7 +264,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Charges one frame to its group, exactly, and passes it on if its egress port takes frames of this length.
     fn admit(&mut self, arrival: Arrival, egress: PortId, mut frame: F) {
-        let Arrival { port, priority, queue, length, .. } = arrival;
+        let Arrival { now, port, priority, queue, length, .. } = arrival;
         let ingress = &mut self.ingress[port.index()];
         if !self.egress[egress.index()].longest.takes(length, frame.headers()) {
             ingress.count_drop(priority, DropReason::Oversize, length);
@@ -273,7 +273,7 @@ impl<F: Frame> Fabric<F> {
         let charge = arrival.charge(ingress);
         self.note_change(egress, queue);
         let ingress = &mut self.ingress[port.index()];
-        if let Err(reason) = ingress.admit(priority, length, &mut self.pools) {
+        if let Err(reason) = ingress.admit(now, (priority, length), &mut self.pools) {
             ingress.count_drop(priority, reason, length);
             if !charge.is_lossless() {
                 self.note_roce(port, priority, length, &frame);
