@@ -15,7 +15,7 @@ pub const FEEDBACK: [&str; 2] = ["10.255.0.1", "10.255.0.2"];
 
 /// The rates of the links of the lossless receiver and of the flooded host.
 const BOTTLENECK: &str = "12M";
-const FLOODED: &str = "200k";
+const FLOODED: &str = "1M";
 
 /// Starts a program before everything else that shares the cores, in any session, because other load says nothing about
 /// the gateways. They sleep when they have nothing to do, and leave the cores to the hosts.

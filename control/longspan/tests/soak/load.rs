@@ -19,7 +19,8 @@ const BACK: u16 = 4;
 const FLOODING: u16 = 5;
 
 const FORTH_BPS: u64 = 8_000_000;
-const BACK_BPS: u64 = 2_000_000;
+/// No more than the link of its host carries, which has the rate of a flooded one.
+const BACK_BPS: u64 = 800_000;
 /// 4,000 frames per second, if the host keeps up. About 1,400 of them leave.
 const FLOOD_BPS: u64 = 2_048_000;
 
