@@ -20,7 +20,8 @@ const RATE: BitRate = BitRate::gigabits(100);
 const BOTTLENECK: BitRate = BitRate::gigabits(10);
 /// Twelve exchanges.
 const END: Nanos = Nanos(12_000_000);
-const EVERY_MILLISECOND: LinkDelay = LinkDelay { interval: Some(Interval::from_millis(1)) };
+const EVERY_MILLISECOND: LinkDelay =
+    LinkDelay { interval: Some(Interval::from_millis(1)), returns_up_to: None };
 
 /// Two gateways between two hosts; the link between them has `delay`. The first host sends from `start` on.
 ///
@@ -96,7 +97,7 @@ fn the_measured_delay_of_a_busy_link_is_its_own_but_for_a_rounding() {
 #[test]
 fn a_port_that_only_answers_knows_no_delay_and_one_without_answers_neither() {
     let [near, mut far] = gateways(Some(EVERY_MILLISECOND));
-    far.ports[A.index()].link_delay = Some(LinkDelay { interval: None });
+    far.ports[A.index()].link_delay = Some(LinkDelay { interval: None, returns_up_to: None });
     let outcome = run(Interval::from_micros(5), Nanos::ZERO, [near.clone(), far.clone()]);
     let [asks, answers] = ends(&outcome);
     assert_eq!((measured(asks), answers.link_delay.unwrap().delay), (Interval::from_micros(5), None));
@@ -165,7 +166,7 @@ fn request(sequence: u16) -> Vec<u8> {
 fn bench(forwarding: ForwardingSettings) -> Testbench {
     let mut settings = patched(2);
     settings.forwarding = forwarding;
-    settings.ports[A.index()].link_delay = Some(LinkDelay { interval: None });
+    settings.ports[A.index()].link_delay = Some(LinkDelay { interval: None, returns_up_to: None });
     Testbench::new(settings)
 }
 

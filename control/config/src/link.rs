@@ -31,6 +31,13 @@ pub struct DelayBounds {
     pub most: Interval,
 }
 
+impl DelayBounds {
+    /// The margin of a measured delay: a thirty-second of it, and at least a microsecond.
+    pub fn margin(delay: Interval) -> Interval {
+        Interval(delay.0 / 32).max(Interval::from_micros(1))
+    }
+}
+
 /// Senders with DCQCN that follow the rates of LSCC (equation 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Senders {

@@ -92,7 +92,7 @@ impl Builder<'_> {
             notifiers: Default::default(),
             slow: None,
             watchdog: None,
-            link_delay: decl.link_delay.as_ref().map(link_delay::build),
+            link_delay: decl.link_delay.as_ref().map(|it| link_delay::build(it, link)),
             link_agent: None,
             int: decl.int(),
         };

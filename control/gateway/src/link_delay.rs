@@ -13,10 +13,6 @@ use units::{Interval, PortId};
 
 /// The interval of looks at what the workers have measured.
 const LOOK: Duration = Duration::from_millis(200);
-/// The margin that is added to a measured delay: a part of it, and at least a microsecond. Smaller changes change
-/// nothing.
-const MARGIN: u64 = 32;
-const LEAST_MARGIN: Interval = Interval::from_micros(1);
 
 /// The consequence of a measured delay for a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +133,8 @@ fn judge(bounds: DelayBounds, in_force: Interval, measured: Interval) -> Judgeme
     if !is_within(bounds, measured) {
         return Judgement::Refuse;
     }
-    let margin = Interval(measured.0 / MARGIN).max(LEAST_MARGIN);
+    // Smaller changes change nothing.
+    let margin = DelayBounds::margin(measured);
     let wanted = (measured + margin).min(bounds.most);
     if measured > in_force || wanted + margin < in_force {
         return Judgement::Cover(wanted);

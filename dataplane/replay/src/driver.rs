@@ -201,10 +201,10 @@ mod tests {
 
     #[test]
     fn a_port_that_measures_its_link_only_answers_in_a_replay() {
-        let asks = LinkDelay { interval: Some(Interval::from_secs(1)) };
+        let asks = LinkDelay { interval: Some(Interval::from_secs(1)), returns_up_to: None };
         let program = without_requests(program([Some(asks), None]));
         let measurements: Vec<_> = program.settings().ports.iter().map(|port| port.link_delay).collect();
-        assert_eq!(measurements, [Some(LinkDelay { interval: None }), None]);
+        assert_eq!(measurements, [Some(LinkDelay { interval: None, returns_up_to: None }), None]);
         assert!(Arc::ptr_eq(&without_requests(program.clone()), &program), "nothing is left to change");
     }
 

@@ -16,9 +16,12 @@ use crate::problem::ProblemKind;
 use crate::table::{Table, at};
 use keys::LinkDelayDecl;
 
-/// The settings of the measurement.
-pub(crate) fn build(decl: &LinkDelayDecl) -> LinkDelay {
-    LinkDelay { interval: decl.measure().then(|| decl.interval()) }
+/// The settings of the measurement on a port with that `link`.
+pub(crate) fn build(decl: &LinkDelayDecl, link: &Link) -> LinkDelay {
+    let covered = link.delay.map(|it| it.most).or(link.distance.map(Distance::propagation));
+    // A turn that is late makes a delay longer.
+    let returns_up_to = covered.map(|it| it + DelayBounds::margin(it));
+    LinkDelay { interval: decl.measure().then(|| decl.interval()), returns_up_to }
 }
 
 /// The bounds of a measured delay on a port of that `distance`; `None` if none is applied. Notes an error if they are
@@ -80,7 +83,7 @@ pub(crate) fn check(gateway: &Gateway, ports: &[PortDecl], problems: &Problems<'
 
 /// The keys from which [`build`] and [`bounds`] build the same.
 pub(crate) fn in_force(port: &PortSettings, link: &Link) -> Option<LinkDelayDecl> {
-    let LinkDelay { interval } = port.link_delay?;
+    let LinkDelay { interval, returns_up_to: _ } = port.link_delay?;
     Some(LinkDelayDecl {
         measure: at(interval.is_some()),
         interval: interval.and_then(at),

@@ -66,6 +66,18 @@ impl Meter {
         (self.settings, self.identity) = (settings, PortIdentity::of_mac(mac, 1));
     }
 
+    /// Forgets what was measured, and asks at once: the link has failed, and may lead another way now.
+    pub fn restart(&mut self) {
+        self.initiator.restart();
+    }
+
+    /// Whether the link is known to be no longer than one that has failed may be to return.
+    pub fn may_return(&self) -> bool {
+        let LinkDelay { interval, returns_up_to } = self.settings;
+        let Some(longest) = interval.and(returns_up_to) else { return true };
+        self.initiator.delay().is_some_and(|delay| delay <= longest)
+    }
+
     /// Takes the payload of a gPTP frame that was read at `now` and took `frame_time` on the link; none if the frame has a
     /// VLAN tag.
     ///

@@ -9,6 +9,9 @@ use units::Interval;
 pub struct LinkDelay {
     /// The time between two requests of the port; `None` if it only answers.
     pub interval: Option<Interval>,
+    /// The longest delay with which the link, as a member of a bundle, carries data again after it has failed; `None` if any
+    /// will do.
+    pub returns_up_to: Option<Interval>,
 }
 
 impl LinkDelay {
@@ -34,8 +37,10 @@ mod tests {
 
     #[test]
     fn an_interval_between_two_powers_is_told_as_the_lower_one() {
-        let told = |millis| LinkDelay { interval: Some(Interval::from_millis(millis)) }.log_interval();
+        let told = |millis| {
+            LinkDelay { interval: Some(Interval::from_millis(millis)), returns_up_to: None }.log_interval()
+        };
         assert_eq!([1, 125, 999, 1_000, 1_999, 32_000].map(told), [-10, -3, -1, 0, 0, 5]);
-        assert_eq!(LinkDelay { interval: None }.log_interval(), 0);
+        assert_eq!(LinkDelay { interval: None, returns_up_to: None }.log_interval(), 0);
     }
 }

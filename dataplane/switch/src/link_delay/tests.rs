@@ -13,7 +13,7 @@ const FRAME: Interval = Interval(8);
 const DELAY: Interval = Interval(400_000);
 
 fn asking() -> LinkDelay {
-    LinkDelay { interval: Some(SECOND) }
+    LinkDelay { interval: Some(SECOND), returns_up_to: None }
 }
 
 /// Two ends of a link.
@@ -30,7 +30,7 @@ struct Ends {
 
 impl Ends {
     fn new() -> Self {
-        let answers = Meter::new(LinkDelay { interval: None }, OTHER);
+        let answers = Meter::new(LinkDelay { interval: None, returns_up_to: None }, OTHER);
         let (now, ahead, drift) = (Nanos(5_000_000_000), 0, 0);
         Self { asks: Meter::new(asking(), MAC), answers, now, ahead, drift, lateness: Interval::ZERO }
     }
@@ -102,6 +102,24 @@ fn the_delay_is_that_of_the_link_after_eight_exchanges() {
     assert_eq!(report.asked, InitiatorCounters { requests: 9, ..Default::default() });
     assert_eq!(ends.answers.report().answered, ResponderCounters { answered: 9 });
     assert_eq!(ends.answers.report().delay, None, "it does not ask");
+}
+
+#[test]
+fn a_link_may_return_once_it_is_measured_anew_and_not_longer_than_covered() {
+    let mut ends = Ends::new();
+    let mut returns = |longest: Interval, exchanges| {
+        ends.asks.configure(LinkDelay { returns_up_to: Some(longest), ..asking() }, MAC);
+        ends.asks.restart();
+        ends.exchange(exchanges);
+        ends.asks.may_return()
+    };
+    assert_eq!(
+        [(DELAY, 9), (DELAY, 8), (DELAY - Interval(1), 9)].map(|it| returns(it.0, it.1)),
+        [true, false, false]
+    );
+    ends.asks.configure(asking(), MAC);
+    ends.asks.restart();
+    assert!(ends.asks.may_return(), "without a bound");
 }
 
 #[test]
@@ -217,7 +235,7 @@ fn an_answer_to_another_request_or_another_port_is_counted_and_changes_nothing()
 
 #[test]
 fn requests_are_answered_one_at_a_time_and_no_more_than_the_limit() {
-    let mut answers = Meter::new(LinkDelay { interval: None }, OTHER);
+    let mut answers = Meter::new(LinkDelay { interval: None, returns_up_to: None }, OTHER);
     let request = Meter::new(asking(), MAC).message(Nanos(1)).unwrap();
     assert!(answers.hear(Nanos(1), FRAME, &request));
     assert!(!answers.hear(Nanos(1), FRAME, &request), "the first one is being answered");
@@ -237,9 +255,9 @@ fn requests_are_answered_one_at_a_time_and_no_more_than_the_limit() {
 fn a_port_that_stops_to_ask_forgets_the_delay_and_one_with_another_interval_does_not() {
     let mut ends = Ends::new();
     ends.exchange(9);
-    ends.asks.configure(LinkDelay { interval: Some(Interval::from_millis(125)) }, MAC);
+    ends.asks.configure(LinkDelay { interval: Some(Interval::from_millis(125)), returns_up_to: None }, MAC);
     assert_eq!(ends.asks.report().delay, Some(DELAY));
-    ends.asks.configure(LinkDelay { interval: None }, MAC);
+    ends.asks.configure(LinkDelay { interval: None, returns_up_to: None }, MAC);
     assert_eq!((ends.asks.report().delay, ends.asks.frame_due()), (None, Nanos::NEVER));
     ends.asks.configure(asking(), MAC);
     assert_eq!(ends.asks.frame_due(), Nanos::ZERO);

@@ -15,11 +15,21 @@ pub(super) struct Link {
     pub wait: Interval,
     /// When the last proof succeeded.
     returned: Option<Nanos>,
+    /// Whether a proof has begun for which its delay has to be measured anew.
+    pub measures_anew: bool,
 }
 
+/// The time after which a link that has lived long enough, and whose delay is not known to be short enough, is looked at again.
+const LOOK_AGAIN: Interval = Interval::from_millis(1);
+
 impl Link {
-    /// Changes the state as far as it goes at `now`.
-    pub fn judge(&mut self, now: Nanos, settings: &Liveness, lives: bool, is_drained: bool) {
+    /// Changes the state as far as it goes at `now`. `may_return` says whether its delay allows that.
+    pub fn judge(
+        &mut self,
+        now: Nanos,
+        settings: &Liveness,
+        (lives, is_drained, may_return): (bool, bool, bool),
+    ) {
         use LinkState::{Drained, Held, Out, Proving, Up};
         loop {
             let next = match self.state {
@@ -30,7 +40,11 @@ impl Link {
                 Held if self.until <= now => Out,
                 Out if lives => Proving,
                 Proving if !lives => Out,
-                Proving if self.until <= now => Up,
+                Proving if self.until <= now && (may_return || self.wait == Interval::ZERO) => Up,
+                Proving if self.until <= now => {
+                    self.until = now + LOOK_AGAIN;
+                    return;
+                }
                 _ => return,
             };
             match (self.state, next) {
@@ -41,7 +55,9 @@ impl Link {
                     self.wait_longer(settings, is_relapse);
                 }
                 (Proving, Out) => self.wait_longer(settings, true),
-                (_, Proving) => self.until = now + self.wait,
+                (_, Proving) => {
+                    (self.until, self.measures_anew) = (now + self.wait, self.wait != Interval::ZERO)
+                }
                 (Proving, _) => self.returned = (self.wait != Interval::ZERO).then_some(now),
                 _ => {}
             }

@@ -109,6 +109,8 @@ pub(crate) struct Monitor {
     number: u64,
     /// When this end has read again what came while it was late.
     caught_up: Nanos,
+    /// Whether the delay of the link allows it to return.
+    may_return: bool,
     cause: Option<DownCause>,
     /// Lost frames of which no event has told, and when the next events of their kinds may.
     untold: u64,
@@ -139,6 +141,7 @@ impl Monitor {
             heard: (0, Nanos::ZERO),
             number: 0,
             caught_up: Nanos::ZERO,
+            may_return: true,
             cause: None,
             untold: 0,
             next_lost: Nanos::ZERO,
@@ -182,6 +185,16 @@ impl Monitor {
             false => self.session.lose_path(now),
         }
         self.settle(now, Some(DownCause::NoCarrier));
+    }
+
+    /// Notes whether the delay of the link allows it to return, before [`Monitor::turn`]. Until then it does.
+    pub fn delay(&mut self, may_return: bool) {
+        self.may_return = may_return;
+    }
+
+    /// Whether the delay is to be measured anew, because the link has come back. Says so once.
+    pub fn measures_anew(&mut self) -> bool {
+        core::mem::take(&mut self.link.measures_anew)
     }
 
     /// Whether there is a carrier, as it knows.
@@ -336,7 +349,7 @@ impl Monitor {
         let is_drained = self.settings.is_drained || says == Some(State::AdminDown);
         let is_proved = matches!(self.settings.proof, Proof::Carrier) || self.session.state == State::Up;
         let lives = self.has_carrier && is_proved && cause != Some(DownCause::Reconfigured);
-        self.link.judge(now, &self.settings, lives, is_drained);
+        self.link.judge(now, &self.settings, (lives, is_drained, self.may_return));
         let to = self.link.state;
         if from == to {
             return;

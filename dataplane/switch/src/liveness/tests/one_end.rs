@@ -292,6 +292,27 @@ fn a_relapse_while_it_proves_itself_doubles_the_time_too() {
 }
 
 #[test]
+fn a_link_that_came_back_waits_until_its_delay_is_known_to_be_short_enough() {
+    let mut monitor = by_carrier(Liveness { return_after: SECOND, ..settings(0, INTERVAL) });
+    assert!(!monitor.measures_anew(), "a link that has not failed");
+    monitor.carrier(START, false);
+    monitor.carrier(START + SECOND, true);
+    assert!(monitor.measures_anew() && !monitor.measures_anew());
+    let mut now = monitor.deadline();
+    assert_eq!(now, START + SECOND * 2);
+    monitor.delay(false);
+    for _ in 0..3 {
+        monitor.turn(now, false);
+        assert_eq!(monitor.state(), LinkState::Proving);
+        assert!(monitor.deadline() > now, "it is looked at again, and not at once");
+        now = monitor.deadline();
+    }
+    monitor.delay(true);
+    monitor.turn(now, false);
+    assert_eq!(monitor.state(), LinkState::Up);
+}
+
+#[test]
 fn a_link_is_held_for_hold_off_and_then_out() {
     let hold_off = MILLI * 60;
     let mut monitor = by_carrier(Liveness { hold_off, return_after: SECOND, ..settings(0, INTERVAL) });

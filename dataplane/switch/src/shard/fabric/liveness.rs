@@ -27,6 +27,12 @@ impl<F: Frame> Fabric<F> {
         let burst_was_full = core::mem::take(&mut ingress.burst_was_full);
         let Some(monitor) = ingress.liveness.as_deref_mut() else { return };
         monitor.carrier(now, self.failover.has_carrier(port));
+        if let Some(meter) = &mut ingress.meter {
+            monitor.delay(meter.may_return());
+            if monitor.measures_anew() {
+                meter.restart();
+            }
+        }
         monitor.turn(now, burst_was_full);
         while let Some(event) = monitor.take_event() {
             self.recorder.note_link(port, event);
