@@ -73,6 +73,7 @@ fn routed_anywhere() -> Settings {
     settings.forwarding = ForwardingSettings::Route(RouteSettings {
         routes: vec![route("0.0.0.0/0", v4.into()), route("::/0", v6.into())],
         neighbours: neighbours.to_vec(),
+        kernel: None,
     });
     settings
 }

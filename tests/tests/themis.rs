@@ -275,7 +275,7 @@ fn routed_gateway() -> Settings {
 /// Takes the station behind A away.
 fn without_a(settings: &mut Settings) {
     let ForwardingSettings::Route(table) = &mut settings.forwarding else { panic!("it routes") };
-    let RouteSettings { routes, neighbours } = table;
+    let RouteSettings { routes, neighbours, .. } = table;
     neighbours.retain(|it| it.port != A);
     routes.retain(|it| it.next_hops.iter().all(|hop| neighbours.iter().any(|it| it.address == *hop)));
 }

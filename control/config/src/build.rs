@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use switch::program::{BufferSettings, GroupSettings, PortSettings, Settings};
-use switch::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
+use switch::{BridgeSettings, ForwardingSettings, KernelPath, Neighbour, Route, RouteSettings};
 use units::{Bytes, PortId};
 
 use crate::gateway::Gateway;
@@ -20,7 +20,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Runtime;
 use crate::table::{at, list, or, values};
 use crate::value::{Mode, Name};
-use crate::{bundle, defaults, device, emulation, link_agent, memory, notifiers, runtime};
+use crate::{bundle, defaults, device, emulation, kernel, link_agent, memory, notifiers, runtime};
 
 /// The settings that a file describes.
 pub(crate) struct Built {
@@ -66,6 +66,7 @@ pub(crate) fn build(
         control: runtime::control(document.control(), name, problems),
         process: runtime::process(document.process(), problems),
         emulations,
+        kernel: kernel::build(document, &ports, &links, problems),
     };
     let runs = runtime.devices.iter().any(Option::is_some);
     let mut buffer = buffer(document.buffer(), &ports);
@@ -112,6 +113,10 @@ fn forwarding(document: &Document, problems: &Problems<'_>) -> ForwardingSetting
         Mode::Route => ForwardingSettings::Route(RouteSettings {
             routes: decl.route.iter().flatten().filter_map(route).collect(),
             neighbours: decl.neighbour.iter().flatten().filter_map(|it| names.neighbour(it)).collect(),
+            kernel: document
+                .kernel
+                .as_ref()
+                .map(|it| KernelPath { priority: it.priority(), learned: [].into() }),
         }),
     }
 }
@@ -198,8 +203,13 @@ pub(crate) fn in_force(gateway: &Gateway) -> Document {
         dpdk: Some(runtime::dpdk_in_force(&runtime.dpdk)),
         control: Some(runtime::control_in_force(&runtime.control)),
         process: Some(runtime::process_in_force(&runtime.process)),
+        kernel: runtime
+            .kernel
+            .as_ref()
+            .zip(settings.forwarding.kernel_path())
+            .map(|(it, path)| kernel::in_force(it, path)),
         profile: None,
-        bundle: bundle::in_force(&settings.ports),
+        bundle: bundle::in_force(&settings.ports, runtime.kernel.as_ref()),
         port: Some(ports.collect()),
         place: Place::default(),
     }
@@ -227,7 +237,7 @@ fn forwarding_in_force(forwarding: &ForwardingSettings, ports: &[PortSettings]) 
             ageing: at(bridge.ageing),
             ..Default::default()
         },
-        ForwardingSettings::Route(RouteSettings { routes, neighbours }) => {
+        ForwardingSettings::Route(RouteSettings { routes, neighbours, kernel: _ }) => {
             let routes = routes.iter().map(|it| RouteDecl {
                 prefix: at(it.prefix),
                 next_hops: list(it.next_hops.iter().copied()),

@@ -16,7 +16,7 @@ use crate::link_key;
 use crate::notes::Problems;
 use crate::place::{At, Place};
 use crate::problem::ProblemKind;
-use crate::runtime::Emulation;
+use crate::runtime::{Emulation, Kernel};
 use crate::table::{Table, at, list, or};
 use crate::value::{LivenessWord, Name};
 
@@ -125,7 +125,7 @@ fn liveness(decl: &BundleDecl, key: Option<Key>, port: &PortSettings, place: Hel
 }
 
 /// The bundles of which `ports` are members.
-pub(crate) fn in_force(ports: &[PortSettings]) -> Option<Vec<BundleDecl>> {
+pub(crate) fn in_force(ports: &[PortSettings], kernel: Option<&Kernel>) -> Option<Vec<BundleDecl>> {
     let heads = ports.iter().enumerate().filter_map(|(index, port)| {
         let own = port.bundle.as_ref()?;
         (own.head.index() == index).then_some(own)
@@ -141,7 +141,9 @@ pub(crate) fn in_force(ports: &[PortSettings]) -> Option<Vec<BundleDecl>> {
             own.is_some_and(|it| it.liveness.is_some_and(|it| it.is_drained))
         };
         let drained: Vec<_> = ports.iter().filter(is_drained).map(|port| port.name.clone()).collect();
+        let tap = kernel.and_then(|it| it.taps.iter().find(|tap| tap.port == head));
         BundleDecl {
+            least: tap.and_then(|tap| at(u8::try_from(tap.least).unwrap_or(u8::MAX))),
             name: at(Name(own.bundle.clone())),
             members: list(core::iter::once(first.clone()).chain(others)),
             liveness: own.liveness.and_then(|it| at(word(&it))),

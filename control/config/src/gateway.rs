@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use switch::program::Program;
+use switch::{ForwardingSettings, LearnedRoute, RouteSettings};
 use units::{Bytes, PortId};
 use wire::ethernet::HEADER_LEN;
 use wire::vlan::TAG_LEN;
@@ -90,6 +91,27 @@ impl Gateway {
             port.device_mtu = mtu.filter(|mtu| *mtu < promised);
         }
         self.with(settings, self.links.clone())
+    }
+}
+
+impl Gateway {
+    /// This gateway with these routes of its kernel; the same if it has no kernel path.
+    #[must_use]
+    pub fn with_learned(&self, routes: &Arc<[LearnedRoute]>) -> Self {
+        let mut settings = self.program.settings().clone();
+        let ForwardingSettings::Route(RouteSettings { kernel: Some(kernel), .. }) = &mut settings.forwarding
+        else {
+            return self.clone();
+        };
+        kernel.learned = routes.clone();
+        self.with(settings, self.links.clone())
+    }
+
+    /// This gateway with the routes of the kernel that `other` has.
+    #[must_use]
+    pub fn with_learned_of(&self, other: &Self) -> Self {
+        let path = other.program.settings().forwarding.kernel_path();
+        path.map_or_else(|| self.clone(), |path| self.with_learned(&path.learned))
     }
 }
 

@@ -23,6 +23,7 @@ mod file;
 mod flow_control;
 mod gateway;
 mod headroom;
+mod kernel;
 mod keys;
 mod lateness;
 mod link;

@@ -75,6 +75,7 @@ fn place(error: &ProgramError, document: &Document) -> Place {
     use ProgramError as E;
     let found = match error {
         E::PortCount { .. } => document.ports().first().map(|port| port.place.clone()),
+        E::KernelPriority { .. } => document.kernel.as_ref().map(|it| it.first(&["priority"]).clone()),
         E::LossyAboveShared { .. } => Some(document.buffer().first(&["egress_lossy", "shared"]).clone()),
         _ => of_port(error, document).or_else(|| of_forwarding(error, document.forwarding())),
     };

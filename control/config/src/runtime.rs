@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 use std::path::PathBuf;
 
-use units::{Bytes, Interval};
+use units::{Bytes, Interval, PortId, PortSet};
 
 use crate::keys::running::{ControlDecl, DpdkDecl, ProcessDecl};
 use crate::machine::{Account, Argument, Core, FilePrefix, Permissions, SocketPath};
@@ -28,6 +28,32 @@ pub struct Runtime {
     pub devices: Vec<Option<Device>>,
     /// `[port.emulation]` of each port.
     pub emulations: Vec<Option<Emulation>>,
+    /// `[kernel]`, if there is one.
+    pub kernel: Option<Kernel>,
+}
+
+/// `[kernel]`: the kernel that speaks for the gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// `namespace`: the network namespace of its TAPs, a name or a path; if `None`, the gateway's own.
+    pub namespace: Option<String>,
+    /// The TAPs, in the order of ports.
+    pub taps: Vec<KernelTap>,
+}
+
+/// The TAP of a port or of a bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelTap {
+    /// Its name: that of the port or of the bundle.
+    pub name: String,
+    /// The port, or the first member of the bundle.
+    pub port: PortId,
+    /// The port alone, or the members of the bundle.
+    pub members: PortSet,
+    /// `least`: it has a carrier while so many of them carry data.
+    pub least: usize,
+    /// `learn`: whether neighbours that the kernel has found by itself are taken.
+    pub learns: bool,
 }
 
 /// `[dpdk]`: the environment of all devices.

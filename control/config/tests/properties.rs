@@ -341,7 +341,11 @@ fn forwarding() -> impl Strategy<Value = ForwardingSettings> {
         let neighbours: Vec<_> = neighbours.into_iter().map(|host| neighbour(host, 1)).collect();
         let next_hops = neighbours.iter().map(|it| it.address).collect();
         let prefix = format!("172.16.{third}.0/24").parse().unwrap();
-        ForwardingSettings::Route(RouteSettings { routes: vec![Route { prefix, next_hops }], neighbours })
+        ForwardingSettings::Route(RouteSettings {
+            routes: vec![Route { prefix, next_hops }],
+            neighbours,
+            kernel: None,
+        })
     };
     prop_oneof![
         Just(ForwardingSettings::Patch(vec![(PortId(1), PortId(0))])),

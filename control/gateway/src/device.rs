@@ -155,6 +155,10 @@ impl Device for WireDevice {
         BURST - self.waiting.len()
     }
 
+    fn make(&mut self, bytes: &[u8]) -> Option<Mbuf> {
+        self.supply.pool.frame(bytes)
+    }
+
     #[inline]
     fn transmit(&mut self, frame: Mbuf) {
         self.waiting.push(frame);

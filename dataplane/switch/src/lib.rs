@@ -57,14 +57,17 @@ pub use flow_control::bifrost::{BifrostReport, SlotCounters, SlotState};
 pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::{PauseCause, PausesSent, SchemeReport};
 pub use flows::{DataFlows, FlowChange, FlowChangeKind, FlowCounters, FlowsReport, ResolverCounters};
-pub use forwarding::{BounceCounters, BridgeCounters};
+pub use forwarding::{BounceCounters, BridgeCounters, Punt};
 pub use frame::{ControlFrame, Frame, Links, Transmitter};
 pub use hash::HashKey;
 pub use histogram::DelayHistogram;
 pub use ingress::{HiddenCounters, IngressCounters, Stops};
 pub use lanes::{Board, LanesRefusal};
 pub use ledger::{Ledger, Load, ShardId, Volume};
-pub use program::{BridgeSettings, ForwardingSettings, Neighbour, Program, Route, RouteSettings, Settings};
+pub use program::{
+    BridgeSettings, ForwardingSettings, KernelPath, LearnedRoute, Neighbour, Program, Route, RouteSettings,
+    Settings,
+};
 pub use reason::{Consumed, DropReason, PerReason};
 pub use shard::{
     GroupReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport, Shard, Successor,

@@ -71,13 +71,17 @@ reasons! {
         /// Its TTL or hop limit ran out.
         TtlExpired = "ttl_expired", "A routing loop.";
         /// No route to its destination.
-        NoRoute = "no_route", "`forwarding.route`.";
-        /// Its destination is on a port's own network, but no static neighbour.
-        NoNeighbour = "no_neighbour", "`forwarding.neighbour`.";
+        NoRoute = "no_route", "`forwarding.route`; the routes of the [kernel](kernel.md).";
+        /// Its destination is on a port's own network, but no neighbour; or no next hop of its route is one.
+        NoNeighbour = "no_neighbour", "`forwarding.neighbour`; the neighbours of the [kernel](kernel.md).";
         /// Sent to the gateway, which serves only ARP, neighbour solicitation and echo.
         LocalUnserved = "local_unserved", "The sender.";
         /// A request to the gateway (ARP, neighbour solicitation, echo) beyond a burst of 1,000 and then 1,000 a second through one port; its priority may be lossless.
         AnswerLimit = "answer_limit", "A host that scans or floods.";
+        /// A frame for the [kernel](kernel.md) beyond what a port may give it of its class.
+        PuntLimit = "punt_limit", "A host that scans or floods.";
+        /// A frame for the [kernel](kernel.md), which is behind with reading them.
+        PuntFull = "punt_full", "The load of the machine; whether the TAP is up.";
         /// ARP or neighbour advertisement that claims an address of the gateway.
         SpoofedAddress = "spoofed_address", "The station; a second gateway with the same address.";
         /// Lossy, and the shared pool has no room.
@@ -120,6 +124,12 @@ reasons! {
         Echo = "echo", "Answers.";
         /// An IPv6 neighbour solicitation for an address of the port.
         NeighbourSolicitation = "neighbour_solicitation", "Answers.";
+        /// ARP or neighbour discovery, with a [kernel path](kernel.md).
+        PuntNeighbour = "punt_neighbour", "Gives it to the kernel.";
+        /// BGP, BFD or OSPF to an address of the gateway, with a [kernel path](kernel.md).
+        PuntRouting = "punt_routing", "Gives it to the kernel.";
+        /// Another frame to an address of the gateway or to a group of its link, with a [kernel path](kernel.md).
+        PuntOther = "punt_other", "Gives it to the kernel.";
         /// A grant frame on a port with [BifrostX](bifrostx.md), [port grants](port-grants.md) or [credits](cbfc.md).
         Grants = "grants", "Follows it, or counts why not.";
         /// A message of [peer delay](headroom.md).

@@ -20,6 +20,9 @@ pub trait Device {
     /// Queues a control frame of at most [`wire::lldp::LONGEST_EMITTED`] bytes, ahead of all waiting data. If there is no buffer, it counts as lost.
     fn transmit_control(&mut self, frame: &[u8]);
 
+    /// Makes a data frame of these bytes, in memory of received ones; `None` if none is left.
+    fn make(&mut self, bytes: &[u8]) -> Option<Self::Frame>;
+
     /// Hands as many waiting frames to the hardware as it takes. Called in every turn while the link is up,
     /// mostly with nothing waiting.
     fn flush(&mut self);

@@ -10,6 +10,7 @@ mod clock;
 mod device;
 mod emulation;
 mod events;
+mod kernel;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod mailbox;
@@ -25,6 +26,7 @@ pub use clock::{Clock, MonotonicClock};
 pub use device::{Device, DeviceCounters, ReceiveRing};
 pub use emulation::{Capacity, DelayLine, EmulationCounters, EmulationSettings};
 pub use events::{EventInlet, EventOutlet, event_ring};
+pub use kernel::{KernelFrame, KernelPort, KernelRings, kernel_rings};
 pub use mailbox::{Command, Controls, Full, Inspection, Mailbox, Reply, mailbox};
 pub use monitor::{Monitor, Stage};
 pub use pinning::{allowed_cores, pin};

@@ -290,6 +290,10 @@ impl Device for Silence {
         0
     }
 
+    fn make(&mut self, _: &[u8]) -> Option<TestFrame> {
+        None
+    }
+
     fn transmit(&mut self, _: TestFrame) {}
 
     fn transmit_control(&mut self, _: &[u8]) {}

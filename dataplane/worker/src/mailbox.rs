@@ -3,6 +3,8 @@
 
 use crate::ring::{Consumer, Producer, ring};
 use crate::{DeviceCounters, Profile, Tap};
+use std::sync::Arc;
+use switch::Program;
 use switch::program::NotLive;
 use switch::{DelayHistogram, PoolReport, PortInspection, Successor, Volume};
 use units::PortId;
@@ -12,6 +14,8 @@ use units::PortId;
 pub enum Command {
     /// Puts another configuration in force.
     Install(Box<Successor>),
+    /// Puts a program in force that differs in the routes of the kernel alone.
+    Exchange(Arc<Program>),
     /// Fills in the state of one of its ports, and of its share of the pools. Fills in nothing for a port of
     /// another worker.
     Inspect(PortId, Box<Inspection>),
@@ -36,6 +40,8 @@ pub enum Command {
 pub enum Reply {
     /// The replaced configuration, or the rejected one with the reason. The control thread drops either.
     Installed(Result<Box<Successor>, (Box<Successor>, NotLive)>),
+    /// The program whose routes were exchanged. The control thread drops it.
+    Exchanged(Arc<Program>),
     /// The requested inspection.
     Inspected(PortId, Box<Inspection>),
     /// The capture that was replaced, if there was one, or the one for a port of another worker. The control thread drops

@@ -1,5 +1,6 @@
 //! The worker and its turn.
 
+use crate::kernel::{KernelPort, PER_TURN};
 use crate::mailbox::{Command, Inspection, Mailbox, Reply};
 use crate::monitor::{Monitor, Stage};
 use crate::port::{Port, Ports};
@@ -62,6 +63,8 @@ pub struct Worker<D: Device, C> {
     profiler: Profiler,
     /// Where the events of the shard go, if they are recorded.
     events: Option<EventOutlet>,
+    /// The frames to and from the kernel, where it speaks for the gateway.
+    kernel: Option<KernelPort>,
 }
 
 impl<D: Device, C: Clock> Worker<D, C> {
@@ -94,6 +97,7 @@ impl<D: Device, C: Clock> Worker<D, C> {
             late_turns: 0,
             profiler: Profiler::default(),
             events: None,
+            kernel: None,
             shard,
         }
     }
@@ -126,6 +130,14 @@ impl<D: Device, C: Clock> Worker<D, C> {
     pub fn with_events(mut self, outlet: EventOutlet) -> Self {
         self.shard.record_events();
         self.events = Some(outlet);
+        self
+    }
+
+    /// Exchanges frames with the kernel through `kernel`.
+    #[must_use]
+    pub fn with_kernel(mut self, kernel: KernelPort) -> Self {
+        self.shard.make_room_for_punts(BURST);
+        self.kernel = Some(kernel);
         self
     }
 
@@ -189,6 +201,9 @@ impl<D: Device, C: Clock> Worker<D, C> {
         }
         self.profiler.end_stage(ProfileStage::Egress, &mut self.clock);
         self.profiler.note_busy(busy);
+        if self.kernel.is_some() {
+            self.serve_kernel();
+        }
         if self.shard.has_events(self.now) {
             self.give_events();
         }
@@ -303,6 +318,14 @@ impl<D: Device, C: Clock> Worker<D, C> {
             self.note_late();
         }
         self.shard.ingress(self.now, port, &mut self.burst, &mut self.ports);
+        if self.shard.has_punts()
+            && let Some(kernel) = &mut self.kernel
+        {
+            // A frame in several pieces is longer than any for the kernel.
+            self.shard.take_punts(|port, class, frame| {
+                frame.headers().len() as u64 == frame.length().0 && kernel.give(port, class, frame.headers())
+            });
+        }
         self.profiler.end_stage(ProfileStage::Ingress, &mut self.clock);
         true
     }
@@ -345,6 +368,24 @@ impl<D: Device, C: Clock> Worker<D, C> {
         moves && self.ports[index].send(&mut self.shard, now).any
     }
 
+    /// Queues what the kernel sends, and tells it which ports carry data. Frames of the kernel wait during a drain.
+    #[inline(never)]
+    fn serve_kernel(&mut self) {
+        let Self { kernel: Some(kernel), ports, shard, .. } = self else { return };
+        let carries = |port: &&Port<D>| port.link_is_up && shard.sends(port.id);
+        kernel.tell(ports.iter().filter(carries).map(|port| port.id).collect());
+        for _ in 0..if self.draining { 0 } else { PER_TURN } {
+            let queue = |frame: &crate::KernelFrame| {
+                // Without memory it is lost, as on any link.
+                let made = ports.port_mut(frame.port).and_then(|port| port.device.make(&frame.bytes));
+                made.into_iter().for_each(|made| shard.inject(self.now, frame.port, made));
+            };
+            if !kernel.take(queue) {
+                break;
+            }
+        }
+    }
+
     #[cold]
     fn give_events(&mut self) {
         if let Some(outlet) = &mut self.events {
@@ -359,6 +400,10 @@ impl<D: Device, C: Clock> Worker<D, C> {
             Command::Install(successor) => {
                 let reply = self.install(successor);
                 self.mailbox.answer(reply);
+            }
+            Command::Exchange(mut program) => {
+                self.shard.exchange_routes(&mut program);
+                self.mailbox.answer(Reply::Exchanged(program));
             }
             Command::Inspect(port, mut inspection) => {
                 self.inspect(port, &mut inspection);

@@ -105,6 +105,10 @@ struct RingDevice {
 impl Device for RingDevice {
     type Frame = TestFrame;
 
+    fn make(&mut self, _: &[u8]) -> Option<TestFrame> {
+        None
+    }
+
     fn receive(&mut self, burst: &mut Vec<TestFrame>) {
         let wire = &mut *self.wire.lock().unwrap();
         wire.arrive(worker::Clock::now(&mut self.clock));

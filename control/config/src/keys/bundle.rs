@@ -28,6 +28,8 @@ table! {
         hold_off: At<Interval>, within(WAITS), default(Interval::ZERO);
         /// How long a member that failed must live before it sends; each relapse doubles it up to 300 s
         return_after: At<Interval>, within(WAITS), auto("`\"60s\"` with `liveness = \"hello\"`, otherwise zero");
+        /// With [`[kernel]`](kernel.md), its TAP has a carrier while so many members carry data, so that routing goes elsewhere below
+        least: At<u8>, within(1_u8..=64), default(1_u8), restart;
         /// Members out of use, for work on their links; with hellos, the other end follows
         drained: List<String>, auto("none");
         /// A key that both ends share; hellos without its tag are ignored

@@ -5,6 +5,7 @@ use units::{Bytes, PortSet};
 
 use crate::keys::bundle::BundleDecl;
 use crate::keys::forwarding::ForwardingDecl;
+use crate::keys::kernel::KernelDecl;
 use crate::keys::port::{AllProfiles, PortDecl};
 use crate::keys::running::{ControlDecl, DpdkDecl, ProcessDecl};
 use crate::place::At;
@@ -48,6 +49,7 @@ table! {
         dpdk: DpdkDecl, absent;
         control: ControlDecl, absent;
         process: ProcessDecl, absent;
+        kernel: KernelDecl;
         profile: AllProfiles;
         bundle: Vec<BundleDecl>;
         port: Vec<PortDecl>, required("[[port]] with name = \"dc0\" and rate = \"100G\"");

@@ -15,7 +15,7 @@ use crate::value::{Mode, Value, described, quoted, written};
 table! {
     /// Where frames go.
     ForwardingDecl {
-        /// `"patch"` wires pairs of ports to each other; `"bridge"` is a learning bridge, each VLAN by itself; `"route"` has IPv4 and IPv6 routes with static neighbours
+        /// `"patch"` wires pairs of ports to each other; `"bridge"` is a learning bridge, each VLAN by itself; `"route"` has IPv4 and IPv6 routes with static neighbours, or with those of a [kernel](kernel.md)
         mode: At<Mode>, default(Mode::Patch);
         /// `[["dc0", "lh0"]]`: each port is in one pair at most; a port in none drops what comes in
         pairs: List<Pair>, only(mode, Mode::Patch), auto("the two ports, where there are two");

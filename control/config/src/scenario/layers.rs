@@ -50,7 +50,7 @@ impl EcnDecl {
 }
 
 /// Tables of a running gateway, which has a process.
-const OF_GATEWAY: [&str; 3] = ["dpdk", "control", "process"];
+const OF_GATEWAY: [&str; 4] = ["dpdk", "control", "process", "kernel"];
 /// The keys of a bundle that follow from the links.
 const OF_LINKS: [&str; 2] = ["name", "members"];
 /// The same for a port.

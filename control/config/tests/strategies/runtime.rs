@@ -118,6 +118,7 @@ pub fn runtime(links: Vec<Link>) -> impl Strategy<Value = Runtime> {
                 process,
                 devices: vec![first.0, second.0],
                 emulations: vec![first.1, second.1],
+                kernel: None,
             },
         )
     })

@@ -63,6 +63,10 @@ impl Device for TestDevice {
         if self.takes { worker::BURST } else { 0 }
     }
 
+    fn make(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        Some(bytes.to_vec())
+    }
+
     fn transmit(&mut self, _frame: Vec<u8>) {
         self.sent += 1;
     }

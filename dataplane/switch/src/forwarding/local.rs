@@ -1,4 +1,4 @@
-//! The gateway's own addresses: ARP, neighbour solicitation and echo, answered in place.
+//! The gateway's own addresses: ARP, neighbour solicitation and echo, answered in place or given to the kernel.
 //!
 //! The answer is written over the request and leaves through the port of the request, so that it neither allocates
 //! nor waits for a buffer. Ingress limits the answers of a port ([`Allowance`](crate::allowance::Allowance)).
@@ -6,6 +6,7 @@
 //! dropped.
 
 use super::address::readdress;
+use super::punt;
 use super::verdict::Verdict;
 use crate::descriptor::{Descriptor, Network};
 use crate::program::{ForwardingSettings, Settings};
@@ -30,6 +31,8 @@ pub(crate) struct Addresses {
     resolved: Vec<IpAddr>,
     /// The addresses of all ports: it answers echo requests for them that are sent to its MAC address.
     gateway: Vec<IpAddr>,
+    /// Whether the kernel answers in its place.
+    punts: bool,
 }
 
 impl Addresses {
@@ -43,16 +46,17 @@ impl Addresses {
             router: matches!(settings.forwarding, ForwardingSettings::Route(_)),
             resolved: members().flat_map(|port| &port.addresses).map(|network| network.addr()).collect(),
             gateway: all.map(|network| network.addr()).collect(),
+            punts: settings.forwarding.kernel_path().is_some(),
         }
     }
 
     /// Whether the gateway has no address, and so answers nothing.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.gateway.is_empty()
+        self.gateway.is_empty() && !self.punts
     }
 
-    /// Answers a request to the gateway itself; `None` for all other frames, unchanged.
+    /// Answers a request to the gateway itself, or leaves it to the kernel; `None` for all other frames, unchanged.
     pub fn answer(&self, descriptor: &Descriptor, headers: &mut [u8]) -> Option<Verdict> {
         let ethernet = View::parse(&*headers).ok()?;
         let (source, destination) = (ethernet.source(), ethernet.destination());
@@ -63,6 +67,11 @@ impl Addresses {
         let packet = headers.get_mut(usize::from(descriptor.payload_offset)..)?;
         if self.is_claimed(descriptor, packet) {
             return Some(Verdict::Drop(DropReason::SpoofedAddress));
+        }
+        if self.punts {
+            let class =
+                punt::class(descriptor, packet, (destination, to_us), |address| self.is_ours(address));
+            return class.map(Verdict::Punt);
         }
         let consumed = match descriptor.network {
             Network::Other { .. } if descriptor.ether_type == EtherType::ARP => self.answer_arp(packet)?,

@@ -8,17 +8,20 @@ pub(crate) mod figures;
 mod flow;
 mod local;
 mod patch;
+mod punt;
 mod route;
 mod verdict;
 
 pub use bounce::BounceCounters;
 pub use bridge::BridgeCounters;
+pub use punt::Punt;
 
 pub(crate) use bounce::Bounces;
 pub(crate) use bridge::Bridge;
 pub(crate) use flow::flow_hash;
 pub(crate) use local::Addresses;
 pub(crate) use patch::Patch;
+pub(crate) use punt::PuntAllowance;
 pub(crate) use route::RouteTable;
 pub(crate) use verdict::Verdict;
 

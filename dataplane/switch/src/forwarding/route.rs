@@ -15,6 +15,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use foldhash::fast::FixedState;
 use ip_network_table_deps_treebitmap::IpLookupTable;
 use ipnet::IpNet;
+use std::collections::BTreeMap;
 use units::{PortId, PortSet};
 use wire::ethernet::{self, EtherType, MacAddress, View};
 use wire::{ipv4, ipv6};
@@ -29,7 +30,7 @@ enum Entry {
     Hops { first: u32, count: u32 },
     /// The gateway itself.
     Local,
-    /// A port's own network, where no neighbour has the address.
+    /// A port's own network, where no neighbour has the address, or a route of the kernel without one.
     Connected,
 }
 
@@ -73,9 +74,19 @@ impl RouteTable {
         for network in addresses() {
             table.insert(network.trunc(), Entry::Connected);
         }
+        let stations: BTreeMap<_, _> = routes.neighbours.iter().map(|it| (it.address, it)).collect();
+        // Later ones win. A neighbour is a route to its address, which a route of the kernel for that may lead elsewhere.
+        for learned in routes.kernel.iter().flat_map(|kernel| kernel.learned.iter()) {
+            // A neighbour of the file wins as a next hop, too.
+            let own =
+                |hop: &Neighbour| stations.get(&hop.address).copied().filter(|own| own.port == hop.port);
+            let hops: Vec<_> = learned.hops.iter().map(|hop| own(hop).unwrap_or(hop)).collect();
+            let entry = if hops.is_empty() { Entry::Connected } else { table.add_hops(&hops, bundles) };
+            table.insert(learned.prefix, entry);
+        }
         for route in &routes.routes {
             let neighbours: Vec<_> =
-                route.next_hops.iter().filter_map(|hop| routes.neighbour(*hop)).collect();
+                route.next_hops.iter().filter_map(|hop| stations.get(hop).copied()).collect();
             let entry = table.add_hops(&neighbours, bundles);
             table.insert(route.prefix, entry);
         }

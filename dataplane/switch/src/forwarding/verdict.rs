@@ -1,5 +1,6 @@
 //! The fate of one frame.
 
+use super::punt::Punt;
 use crate::reason::{Consumed, DropReason};
 use units::PortId;
 
@@ -14,5 +15,7 @@ pub(crate) enum Verdict {
     Answer(Consumed),
     /// The gateway consumes it.
     Consume(Consumed),
+    /// The kernel gets it.
+    Punt(Punt),
     Drop(DropReason),
 }

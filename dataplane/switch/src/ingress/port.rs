@@ -8,7 +8,7 @@ use crate::congestion::RateAdvertiser;
 use crate::flow_control::{
     Accounts, Directive, FlowControl, Look, PauseCause, PauseSender, PauseTimes, Scheme, threshold,
 };
-use crate::forwarding::BounceCounters;
+use crate::forwarding::{BounceCounters, PuntAllowance};
 use crate::ledger::{Ledger, Load, Volume};
 use crate::link_agent::Agent;
 use crate::link_delay::Meter;
@@ -28,7 +28,7 @@ pub struct IngressCounters {
     pub received: [Volume; Priority::COUNT],
     /// Copies that flooding made, by the priority that is charged for them: for copies of lossless frames a lossy one.
     pub copies: [Volume; Priority::COUNT],
-    /// Answers of the gateway to consumed frames.
+    /// Answers of the gateway to consumed frames, and frames of the kernel that leave through the port.
     pub answers: [Volume; Priority::COUNT],
     /// Frames that the gateway consumed.
     pub consumed: [Volume; Consumed::COUNT],
@@ -65,6 +65,7 @@ pub(crate) struct IngressPort {
     pub hidden: HiddenCounters,
     /// The allowance for answers of the gateway.
     pub may_answer: Allowance,
+    pub may_punt: PuntAllowance,
     /// Groups that may hold bytes.
     holding: PrioritySet,
     /// Whether more waits in the receive ring than its mark.
@@ -110,6 +111,7 @@ impl IngressPort {
             bounces: BounceCounters::default(),
             hidden: HiddenCounters::default(),
             may_answer: Allowance::default(),
+            may_punt: PuntAllowance::default(),
             holding,
             ring_is_deep: false,
             for_ring: PrioritySet::EMPTY,

@@ -47,6 +47,10 @@ pub enum ProgramError {
     NeighbourGroupAddress { neighbour: IpAddr },
     #[error("{prefix} has two entries")]
     DuplicatePrefix { prefix: String },
+    #[error(
+        "frames of the kernel leave in priority {priority}, which is lossless at port {port}; expected a lossy one"
+    )]
+    KernelPriority { port: String, priority: Priority },
     #[error("a bridge table of {capacity} addresses is out of range; expected 1 to {most}")]
     BridgeCapacity { capacity: u32, most: u32 },
 }

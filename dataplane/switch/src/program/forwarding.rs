@@ -5,7 +5,8 @@ use super::port::PortSettings;
 use core::net::IpAddr;
 use ipnet::IpNet;
 use std::collections::BTreeSet;
-use units::{Interval, PortId};
+use std::sync::Arc;
+use units::{Interval, PortId, Priority};
 use wire::ethernet::MacAddress;
 
 /// The forwarding mode of a switch, the same for all its ports.
@@ -20,6 +21,14 @@ pub enum ForwardingSettings {
 }
 
 impl ForwardingSettings {
+    /// The kernel path of a router that has one.
+    pub fn kernel_path(&self) -> Option<&KernelPath> {
+        match self {
+            Self::Route(settings) => settings.kernel.as_ref(),
+            Self::Patch(_) | Self::Bridge(_) => None,
+        }
+    }
+
     pub(crate) fn validate(&self, ports: &[PortSettings]) -> Result<(), ProgramError> {
         match self {
             Self::Patch(pairs) => validate_patch(pairs, ports),
@@ -64,6 +73,27 @@ pub struct RouteSettings {
     pub routes: Vec<Route>,
     /// The stations that are reached directly.
     pub neighbours: Vec<Neighbour>,
+    /// The kernel that speaks for the addresses of the gateway, and knows further routes, if there is one.
+    pub kernel: Option<KernelPath>,
+}
+
+/// The part of a kernel in forwarding. It gets the frames for the gateway itself ([`crate::Punt`]), and no frame is answered in
+/// its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelPath {
+    /// The lossy priority in which its frames leave.
+    pub priority: Priority,
+    /// Its routes and neighbours. [`RouteSettings::routes`] and [`RouteSettings::neighbours`] of the same prefix win.
+    pub learned: Arc<[LearnedRoute]>,
+}
+
+/// A route of the kernel, or one of its neighbours as a route to its address alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LearnedRoute {
+    /// The destinations of the route.
+    pub prefix: IpNet,
+    /// The stations that share the flows evenly. Without one, frames are dropped for lack of a neighbour.
+    pub hops: Vec<Neighbour>,
 }
 
 /// A route.
@@ -88,6 +118,11 @@ pub struct Neighbour {
 
 impl RouteSettings {
     pub(super) fn validate(&self, ports: &[PortSettings]) -> Result<(), ProgramError> {
+        if let Some(KernelPath { priority, .. }) = self.kernel
+            && let Some(port) = ports.iter().find(|port| port.lossless().contains(priority))
+        {
+            return Err(ProgramError::KernelPriority { port: port.name.clone(), priority });
+        }
         let mut prefixes = BTreeSet::new();
         for neighbour in &self.neighbours {
             known_port(neighbour.port, &format!("the neighbour {}", neighbour.address), ports)?;

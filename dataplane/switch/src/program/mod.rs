@@ -24,7 +24,9 @@ pub use crate::flows::settings::FlowSettings;
 pub use bundle::{BundleError, Membership};
 pub use classification::{Classification, Trust};
 pub use error::{GroupError, NotLive, PortError, ProgramError, QueueError};
-pub use forwarding::{BridgeSettings, ForwardingSettings, Neighbour, Route, RouteSettings};
+pub use forwarding::{
+    BridgeSettings, ForwardingSettings, KernelPath, LearnedRoute, Neighbour, Route, RouteSettings,
+};
 pub use orientation::{Orientation, Remap};
 pub(crate) use port::longest_quantum;
 pub use port::{
@@ -274,7 +276,7 @@ mod tests {
         let [here, elsewhere] = ["10.0.0.1", "10.0.0.2"].map(|it| it.parse::<IpAddr>().unwrap());
         let mac = MacAddress([2, 0, 0, 0, 0, 2]);
         let neighbours = vec![Neighbour { address: here, mac, port: PortId(0) }];
-        let routes = ForwardingSettings::Route(RouteSettings { routes: Vec::new(), neighbours });
+        let routes = ForwardingSettings::Route(RouteSettings { neighbours, ..Default::default() });
         let toward =
             |forwarding, address| Program::new(settings(port(), forwarding)).unwrap().ports_toward(address);
         assert_eq!(toward(routes.clone(), here), Some([PortId(0)].into_iter().collect()));

@@ -14,7 +14,7 @@ pub use successor::Successor;
 
 pub use inspect::{GroupReport, PauseState, PoolLevel, PoolReport, PortInspection, QueueReport};
 
-use crate::forwarding::{Bridge, Forwarding};
+use crate::forwarding::{Bridge, Forwarding, Punt};
 use crate::frame::{Frame, Links, Transmitter};
 use crate::lanes::Board;
 use crate::ledger::{Ledger, ShardId};
@@ -265,6 +265,42 @@ impl<F: Frame> Shard<F> {
         self.fabric.configure(now, &self.program, program, senders);
         core::mem::swap(&mut self.program, program);
         Ok(())
+    }
+
+    /// Exchanges the program for one that differs in the routes of the kernel alone
+    /// ([`KernelPath::learned`](crate::program::KernelPath)). Nothing else is touched, so it takes no longer than a frame.
+    pub fn exchange_routes(&mut self, program: &mut Arc<Program>) {
+        core::mem::swap(&mut self.program, program);
+    }
+
+    /// Makes room for frames to the kernel: `frames` at most in each burst. Without room, they are dropped
+    /// ([`crate::DropReason::PuntFull`]).
+    pub fn make_room_for_punts(&mut self, frames: usize) {
+        self.fabric.make_room_for_punts(frames);
+    }
+
+    /// Whether [`Shard::take_punts`] would give any frame.
+    #[inline]
+    pub fn has_punts(&self) -> bool {
+        self.fabric.has_punts()
+    }
+
+    /// Gives the frames for the kernel to `give`, each with its port, or the first member of the bundle of that. `give` copies
+    /// the frame, and returns whether it did; one that it did not copy is dropped by name.
+    #[cold]
+    pub fn take_punts(&mut self, give: impl FnMut(PortId, Punt, &F) -> bool) {
+        self.fabric.take_punts(give);
+    }
+
+    /// Queues a frame of the kernel to leave through `port`, in the priority of the
+    /// [kernel path](crate::program::KernelPath).
+    pub fn inject(&mut self, now: Nanos, port: PortId, frame: F) {
+        self.fabric.inject(now, port, frame, &self.program);
+    }
+
+    /// Whether `port` sends data, as far as that is up to its bundle.
+    pub fn sends(&self, port: PortId) -> bool {
+        self.fabric.sends(port)
     }
 
     /// Lets all link agents announce at once that their ports stop, and nothing after that.

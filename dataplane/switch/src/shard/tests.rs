@@ -2,6 +2,7 @@
 
 mod bundled;
 mod follow;
+mod kernel;
 
 use super::*;
 use crate::flow_control::{Directive, PauseCause};

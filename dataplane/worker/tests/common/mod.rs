@@ -197,6 +197,10 @@ impl MemoryDevice {
 impl Device for MemoryDevice {
     type Frame = TestFrame;
 
+    fn make(&mut self, bytes: &[u8]) -> Option<TestFrame> {
+        Some(TestFrame::from_bytes(bytes.to_vec()))
+    }
+
     fn receive(&mut self, burst: &mut Vec<TestFrame>) {
         self.cable.spend(|costs| costs.receive);
         let inbound = &mut self.cable.outside().inbound;

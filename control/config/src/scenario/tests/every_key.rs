@@ -360,6 +360,6 @@ fn every_key_of_a_gateway_acts_in_a_scenario_or_is_refused_by_name() {
     // The network makes routes, names, orientations and keys, and takes no profiles.
     let made = ["forwarding", "port.name", "port.remap", "port.relay.from", "port.lscc.key_file"];
     let profiles = ["port.profile", "port.lossless.profile", "port.queue.profile"];
-    let refused = ["bundle", "control", "dpdk", "process", "port.device", "port.emulation"];
+    let refused = ["bundle", "control", "dpdk", "kernel", "process", "port.device", "port.emulation"];
     trial.end(&[&made[..], &profiles, &refused].concat());
 }

@@ -201,6 +201,26 @@ const ROUTES: &str = r#"
     a1 = { rate_limit = "2G" }
 "#;
 
+/// A kernel for the addresses of a port and of a bundle.
+const KERNEL: &str = r#"
+    forwarding = { mode = "route" }
+    kernel = { namespace = "frr" }
+    bundle = [{ name = "lh", members = ["b", "c"] }]
+    [[port]]
+    name = "a"
+    rate = "10G"
+    addresses = ["10.0.0.254/24"]
+    [[port]]
+    name = "b"
+    rate = "10G"
+    distance = "10km"
+    addresses = ["10.0.1.254/24"]
+    [[port]]
+    name = "c"
+    rate = "10G"
+    distance = "10km"
+"#;
+
 /// The keys of a port or of its tables that no profile has.
 const OWN: [&str; 4] = ["name", "mac", "addresses", "device"];
 
@@ -248,7 +268,8 @@ fn make(file: &Table, put: Option<(&[String], &Value)>) -> Made {
 
 #[test]
 fn every_key_of_a_gateway_acts_or_is_refused_by_name() {
-    let others = [LSCC, DEVICES, THEMIS, SHORT, BRIDGE, ROUTES].map(|text| text.parse::<Table>().unwrap());
+    let others =
+        [LSCC, DEVICES, THEMIS, SHORT, BRIDGE, ROUTES, KERNEL].map(|text| text.parse::<Table>().unwrap());
     let files: Vec<Table> = [schemes()].into_iter().chain(others).collect();
     let profiles = [0, 1, 2, 3].map(|index: usize| by_profiles(&files[index]));
     let mut tables = Vec::new();
@@ -269,7 +290,7 @@ fn every_key_of_a_gateway_acts_or_is_refused_by_name() {
         }
         assert!(count > 0 || !keys.iter().any(is_tried), "no file has the table {table}");
     }
-    // A key is not shown, hellos need one, and a list of some members is no value of a kind: the tests of shipped files have
+    // A key is not shown, hellos need one, and a list of some members or ports is no value of a kind: the tests of shipped files have
     // these.
-    trial.end(&["bundle.drained", "bundle.key", "bundle.key_file", "bundle.liveness"]);
+    trial.end(&["bundle.drained", "bundle.key", "bundle.key_file", "bundle.liveness", "kernel.learn"]);
 }

@@ -57,6 +57,7 @@ mod tests {
         let routes = RouteSettings {
             routes: routes.iter().map(route).collect(),
             neighbours: (0..ports).map(neighbour).collect(),
+            kernel: None,
         };
         let pool = Bytes(0);
         let mut ports: Vec<_> = (0..ports).map(port).collect();

@@ -22,6 +22,7 @@ fn table() -> RouteTable {
             .map(|(prefix, hops)| Route { prefix: prefix.parse().unwrap(), next_hops: hops.into() })
             .into(),
         neighbours: neighbours.into_iter().zip([1, 2, 1, 2]).map(behind).collect(),
+        kernel: None,
     };
     let buffer =
         BufferSettings { shared: Bytes(0), headroom: Bytes(0), egress_lossy: Bytes(0), packing: None };

@@ -260,7 +260,9 @@ fn a_route_is_a_prefix_of_its_own_through_known_neighbours() {
             next_hops: hops.into(),
         };
         let (routes, neighbours) = (routes.iter().map(route).collect(), neighbours.into());
-        checked(|it| it.forwarding = ForwardingSettings::Route(RouteSettings { routes, neighbours }))
+        checked(|it| {
+            it.forwarding = ForwardingSettings::Route(RouteSettings { routes, neighbours, kernel: None })
+        })
     };
     assert_eq!(with(&[neighbour], &[("10.1.0.0/16", &[known])]), Ok(()));
     let far = Neighbour { port: PortId(3), ..neighbour };

@@ -254,16 +254,20 @@ impl<F: Frame> Fabric<F> {
                 counters.answers[priority.index()].count(length);
                 self.admit(arrival, port, frame);
             }
+            Verdict::Punt(class) => self.punt(arrival, class, frame),
             Verdict::Consume(reason) => counters.consumed[reason.index()].count(length),
             Verdict::Drop(reason) => {
                 counters.received[priority.index()].count(length);
                 self.ingress[port.index()].count_drop(priority, reason, length);
+                if reason == DropReason::NoNeighbour {
+                    self.miss(arrival, frame);
+                }
             }
         }
     }
 
     /// Charges one frame to its group, exactly, and passes it on if its egress port takes frames of this length.
-    fn admit(&mut self, arrival: Arrival, egress: PortId, mut frame: F) {
+    pub(super) fn admit(&mut self, arrival: Arrival, egress: PortId, mut frame: F) {
         let Arrival { now, port, priority, queue, length, .. } = arrival;
         let ingress = &mut self.ingress[port.index()];
         if !self.egress[egress.index()].longest.takes(length, frame.headers()) {

@@ -8,6 +8,7 @@ mod lane;
 mod liveness;
 mod lscc;
 mod overload;
+mod punt;
 mod recorder;
 mod run;
 mod scheme;
@@ -98,6 +99,9 @@ pub(super) struct Fabric<F> {
     /// Its end of the board, if it is one of several lanes. No checkpoint has lanes.
     #[serde(skip)]
     lane: Option<Box<Lane>>,
+    /// Frames for the kernel, at most as many as there is room for. They are taken before the next burst.
+    #[serde(skip, default = "Vec::new")]
+    punted: Vec<punt::Punted<F>>,
     /// Whether it has to look at other shards or lanes.
     has_others: bool,
 }
@@ -136,6 +140,7 @@ impl<F: Frame> Fabric<F> {
             bundles: None,
             failover: Failover::default(),
             lane: None,
+            punted: Vec::new(),
             ledger,
         };
         fabric.configure_bundles(program);

@@ -23,7 +23,9 @@ impl<F: Frame> Fabric<F> {
         let egress = match verdict {
             Verdict::Forward(egress) => egress,
             Verdict::Answer(_) => port,
-            Verdict::Flood | Verdict::Consume(_) | Verdict::Drop(_) => return (priority, verdict, queue),
+            Verdict::Flood | Verdict::Consume(_) | Verdict::Punt(_) | Verdict::Drop(_) => {
+                return (priority, verdict, queue);
+            }
         };
         if let Some(bounces) = program.bounces(port) {
             let (counters, came) = (&mut self.ingress[port.index()].bounces, priority);
