@@ -28,7 +28,7 @@ use crate::link_delay::{Change, LinkDelays};
 use crate::look::Looks;
 use crate::reload::{Basis, Outcome, Reloads};
 use crate::socket::{Request, Response};
-use crate::{notify, reload};
+use crate::{kernel, notify, reload};
 
 /// The interval of checks of workers and links.
 pub const WATCH: Duration = Duration::from_millis(20);
@@ -172,6 +172,7 @@ impl<L: Line> Control<L> {
                     let _ = answer.send(self.captures.begin(request, &mut self.crew, &self.gateway));
                 }
                 Ok(Event::EndCapture(number)) => self.captures.end(number, &mut self.crew),
+                Ok(Event::Kernel(update)) => self.learn(&update.table),
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Event::Terminate) | Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -239,7 +240,7 @@ impl<L: Line> Control<L> {
                 tracing::warn!("{warning}");
             }
             self.crew.patience = Duration::from_nanos(successor.gateway.runtime.control.stall.0);
-            self.configured = successor.gateway;
+            self.configured = successor.gateway.with_learned_of(&self.configured);
             self.widening = None;
             let wider = self.wanted();
             self.put_in_force(wider, Reason::Reload);
@@ -277,6 +278,25 @@ impl<L: Line> Control<L> {
         }
         self.crew.promise(&gateway);
         core::mem::replace(&mut self.gateway, gateway)
+    }
+
+    /// Puts the routes of the kernel in force, or says that it has too many.
+    fn learn(&mut self, table: &kernel::Table) {
+        let (routes, refused) = match table {
+            Ok(learned) => {
+                let waiting = self.widening.iter_mut().map(|it| &mut it.gateway);
+                for gateway in [&mut self.configured, &mut self.gateway].into_iter().chain(waiting) {
+                    *gateway = gateway.with_learned(learned);
+                }
+                self.crew.exchange(&self.gateway.program);
+                (learned.len(), None)
+            }
+            Err(beyond) => (0, Some(kernel::excess(*beyond))),
+        };
+        if let Some(reason) = &refused {
+            tracing::warn!("{reason}");
+        }
+        self.journal.note(unix_time(), None, None, What::Kernel { routes: routes as u64, refused });
     }
 
     /// Notes the groups whose headroom was another in `before`.

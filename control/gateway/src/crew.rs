@@ -339,6 +339,21 @@ impl Crew {
         behind
     }
 
+    /// Exchanges the routes of the kernel: `program` differs from the one in force in nothing else. A worker that is stalled
+    /// gets it as a whole when it resumes.
+    pub fn exchange(&mut self, program: &Arc<Program>) {
+        let deadline = Instant::now() + self.patience;
+        for member in &mut self.members {
+            // A program that waits would undo it.
+            let told = member.untold.is_none() && member.tell(Command::Exchange(program.clone()));
+            if !told {
+                member.untold = Some(program.clone());
+            } else if let Some(Reply::Exchanged(old)) = wait(member, deadline) {
+                drop(old);
+            }
+        }
+    }
+
     /// The program that each worker runs of `program`.
     fn for_workers(&self, program: &Arc<Program>) -> Result<Arc<Program>, LanesRefusal> {
         match self.are_lanes() {

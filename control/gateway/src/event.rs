@@ -20,6 +20,8 @@ pub enum Event {
     Capture(CaptureRequest, Sender<Result<CaptureSession, Response>>),
     /// The file of a reload has been read.
     ReloadRead,
+    /// The kernel has other routes or neighbours.
+    Kernel(crate::kernel::Update),
     /// The capture with this number has ended.
     EndCapture(u64),
 }

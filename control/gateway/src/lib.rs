@@ -36,6 +36,8 @@ mod journal;
 #[cfg(feature = "dpdk")]
 mod kept_pauses;
 #[cfg(feature = "dpdk")]
+mod kernel;
+#[cfg(feature = "dpdk")]
 mod lateness;
 #[cfg(feature = "dpdk")]
 mod line;
@@ -83,6 +85,8 @@ pub use device_error::DeviceError;
 pub use device_mtu::MtuError;
 #[cfg(feature = "dpdk")]
 pub use dpdk::ResidentMemory;
+#[cfg(feature = "dpdk")]
+pub use kernel::KernelError;
 #[cfg(feature = "dpdk")]
 pub use run_error::RunError;
 #[cfg(feature = "dpdk")]

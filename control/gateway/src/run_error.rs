@@ -7,6 +7,7 @@ use switch::LanesRefusal;
 
 use crate::cores::CoreError;
 use crate::device_error::{self, DeviceError};
+use crate::kernel::KernelError;
 use crate::metrics::MetricsError;
 use crate::privileges::PrivilegesError;
 use crate::socket_file::SocketFileError;
@@ -77,6 +78,12 @@ pub enum RunError {
     /// The processor's counter is unsuitable as a clock.
     #[error("{0}")]
     Clock(#[from] CalibrationError),
+    /// There is no path to the kernel.
+    #[error("{0}")]
+    Kernel(#[from] KernelError),
+    /// The thread of the path to the kernel cannot be started.
+    #[error("cannot start the thread of the kernel path: {0}")]
+    KernelThread(io::Error),
     /// A worker cannot be started.
     #[error("cannot start the worker on core {core}: {source}")]
     Thread {
@@ -95,7 +102,7 @@ impl RunError {
             Self::Device { reason, .. } => reason.may_heal(),
             Self::Dpdk(error) => device_error::may_heal(error),
             Self::Socket(error) | Self::Telemetry(error) => matches!(error, SocketFileError::Taken(_)),
-            Self::Metrics(_) => true,
+            Self::Metrics(_) | Self::Kernel(_) => true,
             _ => false,
         }
     }

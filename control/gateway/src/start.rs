@@ -1,5 +1,6 @@
 //! The start of a gateway from its configuration.
 
+use core::cell::Cell;
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +18,11 @@ use switch::{Board, HashKey, Ledger, Shard, ShardId};
 use telemetry::ReloadsReport;
 use units::PortId;
 use units::human::nanos;
-use worker::{Capacity, DelayLine, EmulationSettings, EventInlet, Idle, Monitor, Worker, mailbox};
+use wire::ethernet::MacAddress;
+use worker::{
+    Capacity, DelayLine, EmulationSettings, EventInlet, Idle, KernelPort, KernelRings, Monitor, Worker,
+    mailbox,
+};
 
 use crate::captures::Captures;
 use crate::claims::{Choice, Claims};
@@ -43,7 +48,7 @@ use crate::reload::Reloads;
 use crate::signals::{self, Leftover};
 use crate::socket::Server;
 use crate::socket_file::Access;
-use crate::{RunError, metrics, notify, reload};
+use crate::{RunError, kernel, metrics, notify, reload};
 
 /// The options of `longspan run`.
 #[derive(Clone, Debug)]
@@ -73,6 +78,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     signals::hear(sender.clone(), leftover.clone()).map_err(RunError::Signals)?;
     let (gateway, drawn_seed, hash_key) = seeded(gateway)?;
     let sockets = Sockets::open(&gateway, &sender, &leftover)?;
+    let opened = gateway.runtime.kernel.as_ref().map(|it| kernel::open(it, &macs(&gateway))).transpose()?;
     let sum = gateway.memory().ok_or_else(|| RunError::NoDevice(without_device(&gateway)))?;
     let (posts, claims) = assign_cores(&gateway)?;
     let eal = memory::start_dpdk(&gateway, &sum)?;
@@ -86,12 +92,18 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let (gateway, lateness) = test_lateness(&configured, &posts)?;
     let device_mtus = DeviceMtus::of(&lines);
     let gateway = device_mtus.apply(&gateway);
-    let plan = WorkerInputs { gateway: &gateway, posts: &posts, memory: &sum, clock, eal: &eal, privileges };
+    let (port, rings) = opened.is_some().then(|| ResidentMemory::around(|| kernel_rings(&gateway))).unzip();
+    let kernel = Cell::new(port);
+    let plan =
+        WorkerInputs { gateway: &gateway, posts: &posts, memory: &sum, clock, eal: &eal, privileges, kernel };
     let (ledgers, members, inlets) = ResidentMemory::around(|| plan.start(parts))?;
     let resident = memory::introduce();
     let (ports, names) = (lines.len(), gateway.port_names().map(str::to_owned).collect::<Vec<_>>());
     let journal = Journal::new(names.clone(), inlets, gateway.runtime.control.events);
     let crew = Crew::new(members, names, Duration::from_nanos(gateway.runtime.control.stall.0));
+    if let Some((opened, rings)) = opened.zip(rings) {
+        kernel::start(opened, rings, sender.clone()).map_err(RunError::KernelThread)?;
+    }
     let passage = sockets.telemetry.as_ref().map(DpdkTelemetry::pass);
     tracing::info!("{}", readiness(&gateway, &lines));
     notify::ready(&gateway.name);
@@ -126,6 +138,18 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     drop(passage);
     drop((lines, buffers, sockets, claims));
     Ok(ended)
+}
+
+/// The addresses of the ports.
+fn macs(gateway: &Gateway) -> Vec<MacAddress> {
+    gateway.program.settings().ports.iter().map(|port| port.mac).collect()
+}
+
+/// The rings of frames to and from the kernel.
+fn kernel_rings(gateway: &Gateway) -> (KernelPort, KernelRings) {
+    let ports = &gateway.program.settings().ports;
+    let longest = ports.iter().map(|port| port.max_frame.0 as usize).max().unwrap_or_default();
+    worker::kernel_rings(ports.len(), longest)
 }
 
 /// The message that the gateway is ready, with the links that are down.
@@ -333,6 +357,8 @@ struct WorkerInputs<'a> {
     clock: WireClock,
     eal: &'a Eal,
     privileges: Arc<Privileges>,
+    /// The end of the one worker of a router.
+    kernel: Cell<Option<KernelPort>>,
 }
 
 impl WorkerInputs<'_> {
@@ -427,7 +453,7 @@ impl WorkerInputs<'_> {
             (runtime::Idle::Sleep, _) => Idle::Sleep,
         };
         let (clock, eal, pulse) = (self.clock, self.eal.clone(), monitor.clone());
-        let privileges = self.privileges.clone();
+        let (privileges, kernel) = (self.privileges.clone(), self.kernel.take());
         let (making, made) = channel();
         let thread = crew::spawn(core, move || {
             privileges.renounce();
@@ -444,6 +470,10 @@ impl WorkerInputs<'_> {
                 let worker = Worker::new(clock, shard(), devices, mailbox, pulse);
                 let worker = worker.while_idle(idle);
                 let worker = if lane.is_some() { worker.as_lane() } else { worker };
+                let worker = match kernel {
+                    Some(kernel) => worker.with_kernel(kernel),
+                    None => worker,
+                };
                 let worker = match events {
                     Some(outlet) => worker.with_events(outlet),
                     None => worker,

@@ -72,6 +72,8 @@ mod resident;
 #[expect(unsafe_code, reason = "calls DPDK")]
 mod runtime;
 mod runtime_directory;
+#[expect(unsafe_code, reason = "makes requests about a TAP")]
+mod tap;
 #[cfg(test)]
 mod testing;
 #[expect(unsafe_code, reason = "has a handler of signals")]
@@ -97,5 +99,6 @@ pub use port::{Link, Opened, Port, PortStatistics, QueuePair};
 pub use port_settings::PortSettings;
 pub use queue::{BURST, RxQueue, TxQueue};
 pub use resident::ResidentMemory;
+pub use tap::TapInterface;
 pub use threads::{renounce_capabilities, renounce_capabilities_of_other_threads};
 pub use tsc::{CalibrationError, Sample, Tsc};
