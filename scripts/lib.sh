@@ -126,9 +126,12 @@ need_test_tools() {
         iproute2 ethtool procps iputils-ping iperf3 linuxptp
     # Debian starts the daemon when it installs it, which would speak on every interface of this machine from then on.
     command -v dpkg-query >/dev/null || return 0
-    ! is_installed lldpd || return 0
-    need_packages 'a neighbour that speaks LLDP' lldpd
-    as_root systemctl disable --now lldpd >/dev/null 2>&1 || true
+    local daemon
+    for daemon in lldpd frr; do
+        ! is_installed "$daemon" || continue
+        need_packages 'a neighbour that speaks LLDP, and one that speaks BGP' "$daemon"
+        as_root systemctl disable --now "$daemon" >/dev/null 2>&1 || true
+    done
 }
 
 need_longspan() {

@@ -12,6 +12,8 @@ mod dpdk_telemetry;
 mod examples;
 mod faults;
 mod forwarding;
+mod frr;
+mod kernel;
 mod lab;
 mod lanes;
 mod link_agent;
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         faults::tests(),
         lanes::tests(),
         bundles::tests(),
+        kernel::tests(),
+        frr::tests(),
         devices::tests(),
         control_thread::tests(),
         dpdk_telemetry::tests(),

@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
 /// The programs that the lab calls, with their Debian packages.
-const PROGRAMS: [(&str, &str); 12] = [
+const PROGRAMS: [(&str, &str); 13] = [
     ("ip", "iproute2"),
     ("ethtool", "ethtool"),
     ("setpriv", "util-linux"),
@@ -44,6 +44,7 @@ const PROGRAMS: [(&str, &str); 12] = [
     ("ptp4l", "linuxptp"),
     ("tmux", "tmux"),
     ("lldpd", "lldpd"),
+    ("vtysh", "frr"),
     ("dpdk-telemetry.py", "dpdk; in Debian 12 dpdk-dev"),
 ];
 
