@@ -18,10 +18,8 @@ use switch::{Board, HashKey, Ledger, Shard, ShardId};
 use telemetry::ReloadsReport;
 use units::PortId;
 use units::human::nanos;
-use wire::ethernet::MacAddress;
 use worker::{
-    Capacity, DelayLine, EmulationSettings, EventInlet, Idle, KernelPort, KernelRings, Monitor, Worker,
-    mailbox,
+    Capacity, DelayLine, EmulationSettings, EventInlet, Idle, KernelPort, Monitor, Worker, mailbox,
 };
 
 use crate::captures::Captures;
@@ -78,36 +76,31 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     signals::hear(sender.clone(), leftover.clone()).map_err(RunError::Signals)?;
     let (gateway, drawn_seed, hash_key) = seeded(gateway)?;
     let sockets = Sockets::open(&gateway, &sender, &leftover)?;
-    let opened = gateway.runtime.kernel.as_ref().map(|it| kernel::open(it, &macs(&gateway))).transpose()?;
+    let (kernel, opened) = kernel::open(&gateway)?;
     let sum = gateway.memory().ok_or_else(|| RunError::NoDevice(without_device(&gateway)))?;
     let (posts, claims) = assign_cores(&gateway)?;
     let eal = memory::start_dpdk(&gateway, &sum)?;
     let buffers = Buffers::new(&eal, &sum)?;
     let Devices { lines, parts } = open_all(&eal, &gateway, &buffers, &sum, &events, spreading()?)?;
-    doubt_counter();
-    let clock = WireClock(Tsc::calibrate(CALIBRATION)?);
+    let clock = calibrated()?;
     privileges.give_up(&gateway, &options.path, |uid, gid| sockets.hand_over(uid, gid))?;
     let privileges = Arc::new(privileges);
     let configured = gateway;
     let (gateway, lateness) = test_lateness(&configured, &posts)?;
     let device_mtus = DeviceMtus::of(&lines);
     let gateway = device_mtus.apply(&gateway);
-    let (port, rings) = opened.is_some().then(|| ResidentMemory::around(|| kernel_rings(&gateway))).unzip();
-    let kernel = Cell::new(port);
     let plan =
         WorkerInputs { gateway: &gateway, posts: &posts, memory: &sum, clock, eal: &eal, privileges, kernel };
     let (ledgers, members, inlets) = ResidentMemory::around(|| plan.start(parts))?;
     let resident = memory::introduce();
     let (ports, names) = (lines.len(), gateway.port_names().map(str::to_owned).collect::<Vec<_>>());
-    let journal = Journal::new(names.clone(), inlets, gateway.runtime.control.events);
-    let crew = Crew::new(members, names, Duration::from_nanos(gateway.runtime.control.stall.0));
-    if let Some((opened, rings)) = opened.zip(rings) {
-        kernel::start(opened, rings, sender.clone()).map_err(RunError::KernelThread)?;
-    }
+    opened.map(|it| kernel::start(it, sender.clone())).transpose()?;
     let passage = sockets.telemetry.as_ref().map(DpdkTelemetry::pass);
     tracing::info!("{}", readiness(&gateway, &lines));
     notify::ready(&gateway.name);
     let control = Control {
+        journal: Journal::new(names.clone(), inlets, gateway.runtime.control.events),
+        crew: Crew::new(members, names, Duration::from_nanos(gateway.runtime.control.stall.0)),
         path: options.path,
         started_as: configured.clone(),
         configured,
@@ -120,7 +113,6 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         widening: None,
         drawn_seed,
         hash_key,
-        crew,
         lines,
         ledgers,
         memory: buffers.clone().reporter(resident),
@@ -131,7 +123,6 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         reloading: Reloads::new(Arc::new(|path| config::load(path)), sender.clone()),
         reloads: ReloadsReport::default(),
         looks: Looks::default(),
-        journal,
         captures: Captures::new(ports, sender),
     };
     let (ended, lines) = control.run();
@@ -140,16 +131,10 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     Ok(ended)
 }
 
-/// The addresses of the ports.
-fn macs(gateway: &Gateway) -> Vec<MacAddress> {
-    gateway.program.settings().ports.iter().map(|port| port.mac).collect()
-}
-
-/// The rings of frames to and from the kernel.
-fn kernel_rings(gateway: &Gateway) -> (KernelPort, KernelRings) {
-    let ports = &gateway.program.settings().ports;
-    let longest = ports.iter().map(|port| port.max_frame.0 as usize).max().unwrap_or_default();
-    worker::kernel_rings(ports.len(), longest)
+/// The clock of all workers.
+fn calibrated() -> Result<WireClock, RunError> {
+    doubt_counter();
+    Ok(WireClock(Tsc::calibrate(CALIBRATION)?))
 }
 
 /// The message that the gateway is ready, with the links that are down.

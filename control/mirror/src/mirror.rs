@@ -204,6 +204,10 @@ impl Mirror {
         (tap.learns || is_permanent).then_some(Neighbour { address, mac, port: tap.port })
     }
 
+    fn objects<'a>(&'a self, ids: &'a [u32]) -> impl Iterator<Item = &'a Hops> {
+        ids.iter().take(HOPS_MAX).filter_map(|id| self.objects.get(id))
+    }
+
     /// The stations of a route; `None` if it leads through other interfaces alone.
     fn reached(&self, hops: &Hops) -> Option<Vec<Neighbour>> {
         let mut links = Vec::new();
@@ -212,21 +216,19 @@ impl Mirror {
             Hops::Links(hops) => links.extend(hops.iter().take(HOPS_MAX)),
             // A group has no groups as members.
             Hops::Objects(ids) => {
-                let objects = ids.iter().take(HOPS_MAX).filter_map(|id| self.objects.get(id));
-                let of_group = |hops| match hops {
-                    &Hops::Objects(ref ids) => {
-                        ids.iter().take(HOPS_MAX).filter_map(|id| self.objects.get(id)).collect()
-                    }
-                    hops => vec![hops],
-                };
-                for hops in objects.flat_map(of_group) {
-                    match hops {
-                        Hops::Links(hops) => {
-                            links.extend(hops.iter().take(HOPS_MAX - links.len().min(HOPS_MAX)))
+                for object in self.objects(ids) {
+                    let group = match object {
+                        Hops::Objects(ids) => self.objects(ids).collect(),
+                        one => vec![one],
+                    };
+                    for hops in group {
+                        match hops {
+                            Hops::Links(hops) => links.extend(hops.iter().take(HOPS_MAX)),
+                            Hops::Nowhere => return Some(Vec::new()),
+                            Hops::Objects(_) => {}
                         }
-                        Hops::Nowhere => return Some(Vec::new()),
-                        Hops::Objects(_) => {}
                     }
+                    links.truncate(HOPS_MAX);
                 }
             }
         }

@@ -6,7 +6,6 @@
 mod open;
 mod routes;
 
-use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -22,11 +21,12 @@ use switch::Punt;
 use units::{PortId, PortSet};
 use wire::ethernet::EtherType;
 use wire::{ipv4, ipv6, vlan};
-use worker::{KernelFrame, KernelRings};
+use worker::KernelFrame;
 
 pub use open::{KernelError, Opened, open};
 pub use routes::Table;
 
+use crate::RunError;
 use crate::event::Event;
 use routes::Routes;
 
@@ -59,7 +59,6 @@ pub fn excess(beyond: Beyond) -> String {
 /// The thread of a kernel path.
 struct Path {
     opened: Opened,
-    rings: KernelRings,
     routes: Routes,
     events: Sender<Event>,
     /// The table that takes effect, and since when.
@@ -74,14 +73,14 @@ struct Path {
 /// Starts the thread. It ends when the control thread has.
 ///
 /// # Errors
-/// The error of the system.
-pub fn start(opened: Opened, rings: KernelRings, events: Sender<Event>) -> io::Result<()> {
+/// [`RunError::KernelThread`]: the system has no thread.
+pub fn start(opened: Opened, events: Sender<Event>) -> Result<(), RunError> {
     let tap = |(tap, _): &(KernelTap, _)| Tap { name: tap.name.clone(), port: tap.port, learns: tap.learns };
     let routes = Routes::new(opened.taps.iter().map(tap).collect());
     let carriers = vec![None; opened.taps.len()];
-    let mut path = Path { opened, rings, routes, events, pending: None, carriers, refused: 0, warned: None };
-    thread::Builder::new().name("kernel".into()).spawn(move || while path.turn() {})?;
-    Ok(())
+    let mut path = Path { opened, routes, events, pending: None, carriers, refused: 0, warned: None };
+    let thread = thread::Builder::new().name("kernel".into()).spawn(move || while path.turn() {});
+    thread.map(drop).map_err(RunError::KernelThread)
 }
 
 impl Path {
@@ -105,11 +104,11 @@ impl Path {
 
     /// Gives the frames of the worker to the kernel.
     fn give(&mut self, now: Instant) {
-        let Self { opened, rings, refused, .. } = self;
+        let Self { opened: Opened { taps, rings, asking, .. }, refused, .. } = self;
         let mut give = |frame: &KernelFrame| match frame.class {
-            Punt::Miss => destination(&frame.bytes).into_iter().for_each(|it| opened.ask(it)),
+            Punt::Miss => destination(&frame.bytes).into_iter().for_each(|it| asking.ask(it)),
             _ => {
-                let tap = opened.taps.iter().find(|(tap, _)| tap.port == frame.port);
+                let tap = taps.iter().find(|(tap, _)| tap.port == frame.port);
                 let taken = tap.is_some_and(|(_, tap)| write(tap, &frame.bytes).is_ok());
                 *refused += u64::from(!taken);
             }
@@ -123,8 +122,8 @@ impl Path {
 
     /// Takes the frames of the kernel. Returns whether the worker had room for all.
     fn take(&mut self) -> bool {
-        let Self { opened, rings, .. } = self;
-        opened.taps.iter().all(|(of, tap)| {
+        let Opened { taps, rings, .. } = &mut self.opened;
+        taps.iter().all(|(of, tap)| {
             for _ in 0..FRAMES {
                 let mut came = false;
                 let has_room = rings.send(of.port, |buffer| {
@@ -141,7 +140,7 @@ impl Path {
 
     /// A TAP has a carrier while enough members of its bundle carry data.
     fn follow_carriers(&mut self) {
-        let carrying = self.rings.carrying();
+        let carrying = self.opened.rings.carrying();
         for ((of, tap), carrier) in self.opened.taps.iter().zip(&mut self.carriers) {
             let up = has_carrier(of, carrying);
             if *carrier != Some(up) {

@@ -1,5 +1,6 @@
 //! What needs privileges of a kernel path: it is opened at the start, and needs none later.
 
+use core::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
@@ -7,13 +8,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use config::Gateway;
 use config::runtime::{Kernel, KernelTap};
-use dpdk::TapInterface;
+use dpdk::{ResidentMemory, TapInterface};
 use mirror::netlink::GROUPS;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use wire::ethernet::MacAddress;
+use worker::{KernelPort, KernelRings};
 
 /// Where `ip netns` keeps namespaces.
 const NAMESPACES: &str = "/run/netns";
@@ -52,35 +55,44 @@ pub enum KernelError {
 /// An open kernel path.
 pub struct Opened {
     pub taps: Vec<(KernelTap, TapInterface)>,
+    pub rings: KernelRings,
     pub netlink: OwnedFd,
-    /// Sockets in the namespace, of IPv4 and IPv6, for datagrams that make the kernel look for a neighbour.
-    asking: [Option<UdpSocket>; 2],
+    pub asking: Asking,
 }
 
-impl Opened {
+/// Sockets in the namespace, of IPv4 and IPv6, for datagrams that make the kernel look for a neighbour.
+pub struct Asking([Option<UdpSocket>; 2]);
+
+impl Asking {
     /// Makes the kernel look for the next hop of `address`, by a datagram to the discard port (RFC 863).
     pub fn ask(&self, address: IpAddr) {
         const DISCARD: u16 = 9;
-        if let Some(socket) = &self.asking[usize::from(address.is_ipv6())] {
+        if let Some(socket) = &self.0[usize::from(address.is_ipv6())] {
             // It may have no route; then there is no next hop.
             let _ = socket.send_to(&[], (address, DISCARD));
         }
     }
 }
 
-/// Opens what `kernel` names. `macs` has the address of each port.
+/// Opens the kernel path of `gateway`, and makes the end of its worker; both are empty if it has none.
 ///
 /// # Errors
 /// [`KernelError`], with what to do.
-pub fn open(kernel: &Kernel, macs: &[MacAddress]) -> Result<Opened, KernelError> {
+pub fn open(gateway: &Gateway) -> Result<(Cell<Option<KernelPort>>, Option<Opened>), KernelError> {
+    let Some(kernel) = &gateway.runtime.kernel else { return Ok((Cell::new(None), None)) };
+    let ports = &gateway.program.settings().ports;
+    let longest = ports.iter().map(|port| port.max_frame.0 as usize).max().unwrap_or_default();
+    let (port, rings) = ResidentMemory::around(|| worker::kernel_rings(ports.len(), longest));
+    let macs: Vec<_> = ports.iter().map(|port| port.mac).collect();
     // A thread of its own enters the namespace, and ends there.
-    thread::scope(|scope| {
-        let opened = scope.spawn(|| open_here(kernel, macs)).join();
+    let opened = thread::scope(|scope| {
+        let opened = scope.spawn(|| open_here(kernel, &macs, rings)).join();
         opened.unwrap_or_else(|_| Err(KernelError::Netlink(io::Error::other("the thread panicked"))))
-    })
+    })?;
+    Ok((Cell::new(Some(port)), Some(opened)))
 }
 
-fn open_here(kernel: &Kernel, macs: &[MacAddress]) -> Result<Opened, KernelError> {
+fn open_here(kernel: &Kernel, macs: &[MacAddress], rings: KernelRings) -> Result<Opened, KernelError> {
     if let Some(namespace) = &kernel.namespace {
         let path = Path::new(NAMESPACES).join(namespace);
         let enter = |path: &Path| -> io::Result<()> {
@@ -110,7 +122,7 @@ fn open_here(kernel: &Kernel, macs: &[MacAddress]) -> Result<Opened, KernelError
         socket.set_nonblocking(true).ok()?;
         Some(socket)
     });
-    Ok(Opened { taps, netlink, asking })
+    Ok(Opened { taps, rings, netlink, asking: Asking(asking) })
 }
 
 /// A socket that gets all changes of links, neighbours and routes.

@@ -66,7 +66,7 @@ fn bgp(side: usize, more: u64) -> String {
     format!(
         "router bgp 6500{own}\n bgp router-id 10.255.0.{own}\n no bgp ebgp-requires-policy\n no bgp network import-check\n \
          neighbor 10.255.0.{peer} remote-as 6500{peer}\n neighbor 10.255.0.{peer} timers connect 1\n \
-         neighbor 10.255.0.{peer} bfd\n address-family ipv4 unicast\n  network 10.77.{own}.0/24\n{more} exit-address-family\n"
+         neighbor 10.255.0.{peer} bfd\n neighbor 10.255.0.{peer} advertisement-interval 0\n address-family ipv4 unicast\n  network 10.77.{own}.0/24\n{more} exit-address-family\n"
     )
 }
 
