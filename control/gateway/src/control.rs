@@ -18,7 +18,7 @@ use worker::Inspection;
 use crate::captures::Captures;
 use crate::crew::Crew;
 use crate::device_mtu::DeviceMtus;
-use crate::event::Event;
+use crate::event::{Event, Table};
 use crate::journal::Journal;
 use crate::kept_pauses::KeptPauses;
 use crate::lateness::{Late, Lateness};
@@ -281,7 +281,7 @@ impl<L: Line> Control<L> {
     }
 
     /// Puts the routes of the kernel in force, or says that it has too many.
-    fn learn(&mut self, table: &kernel::Table) {
+    fn learn(&mut self, table: &Table) {
         let (routes, refused) = match table {
             Ok(learned) => {
                 let waiting = self.widening.iter_mut().map(|it| &mut it.gateway);

@@ -1,8 +1,11 @@
 //! Events for the control thread.
 
 use crate::socket::{CaptureRequest, CaptureSession, EventsRequest, Request, Response, Subscription};
+use mirror::Beyond;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
+use switch::LearnedRoute;
 use telemetry::Snapshot;
 
 /// An event for the control thread.
@@ -21,9 +24,21 @@ pub enum Event {
     /// The file of a reload has been read.
     ReloadRead,
     /// The kernel has other routes or neighbours.
-    Kernel(crate::kernel::Update),
+    Kernel(KernelTable),
     /// The capture with this number has ended.
     EndCapture(u64),
+}
+
+/// The routes and neighbours of a kernel, or what it has too much of.
+pub type Table = Result<Arc<[LearnedRoute]>, Beyond>;
+
+/// A table of the kernel that is to take effect.
+#[derive(Debug)]
+pub struct KernelTable {
+    /// The table.
+    pub table: Table,
+    /// Dropped when it has taken effect.
+    pub _done: Sender<()>,
 }
 
 /// The state of the gateway, by its control thread; `None` if that ends, or does not answer within `patience`.

@@ -94,7 +94,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let (ledgers, members, inlets) = ResidentMemory::around(|| plan.start(parts))?;
     let resident = memory::introduce();
     let (ports, names) = (lines.len(), gateway.port_names().map(str::to_owned).collect::<Vec<_>>());
-    opened.map(|it| kernel::start(it, sender.clone())).transpose()?;
+    opened.map(|it| kernel::start(it, sender.clone())).transpose().map_err(RunError::KernelThread)?;
     let passage = sockets.telemetry.as_ref().map(DpdkTelemetry::pass);
     tracing::info!("{}", readiness(&gateway, &lines));
     notify::ready(&gateway.name);

@@ -6,6 +6,7 @@
 mod open;
 mod routes;
 
+use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -24,10 +25,8 @@ use wire::{ipv4, ipv6, vlan};
 use worker::KernelFrame;
 
 pub use open::{KernelError, Opened, open};
-pub use routes::Table;
 
-use crate::RunError;
-use crate::event::Event;
+use crate::event::{Event, KernelTable};
 use routes::Routes;
 
 /// How long a frame of the worker may wait for this thread: the worker makes no system call, so it cannot wake it.
@@ -36,15 +35,6 @@ const NAP: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 const FRAMES: usize = 64;
 /// The least time between two warnings.
 const REPEAT: Duration = Duration::from_secs(60);
-
-/// A table of the kernel, for the control thread.
-#[derive(Debug)]
-pub struct Update {
-    /// The table.
-    pub table: Table,
-    /// Dropped when it has taken effect.
-    pub _done: Sender<()>,
-}
 
 /// What the kernel has too much of, as a sentence.
 pub fn excess(beyond: Beyond) -> String {
@@ -73,14 +63,14 @@ struct Path {
 /// Starts the thread. It ends when the control thread has.
 ///
 /// # Errors
-/// [`RunError::KernelThread`]: the system has no thread.
-pub fn start(opened: Opened, events: Sender<Event>) -> Result<(), RunError> {
+/// The error of the system.
+pub fn start(opened: Opened, events: Sender<Event>) -> io::Result<()> {
     let tap = |(tap, _): &(KernelTap, _)| Tap { name: tap.name.clone(), port: tap.port, learns: tap.learns };
     let routes = Routes::new(opened.taps.iter().map(tap).collect());
     let carriers = vec![None; opened.taps.len()];
     let mut path = Path { opened, routes, events, pending: None, carriers, refused: 0, warned: None };
     let thread = thread::Builder::new().name("kernel".into()).spawn(move || while path.turn() {});
-    thread.map(drop).map_err(RunError::KernelThread)
+    thread.map(drop)
 }
 
 impl Path {
@@ -161,7 +151,7 @@ impl Path {
         let Some(table) = self.routes.table(now) else { return true };
         let (sender, done) = channel();
         self.pending = Some((done, now));
-        self.events.send(Event::Kernel(Update { table, _done: sender })).is_ok()
+        self.events.send(Event::Kernel(KernelTable { table, _done: sender })).is_ok()
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mirror::netlink::{self, Dump, Message};
-use mirror::{Beyond, Mirror, Tap};
+use mirror::{Mirror, Tap};
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{RecvFlags, SendFlags, recvfrom, sendto};
-use switch::LearnedRoute;
+
+use crate::event::Table;
 
 /// Changes within this time take effect together.
 const TOGETHER: Duration = Duration::from_millis(10);
@@ -25,9 +26,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest datagram of netlink, and how many of them are read at once.
 const DATAGRAM: usize = 1 << 16;
 const DATAGRAMS: usize = 64;
-
-/// A table that is to take effect, or what the kernel has too much of.
-pub type Table = Result<Arc<[LearnedRoute]>, Beyond>;
 
 /// The mirror of a kernel, and where it is in reading it.
 pub struct Routes {

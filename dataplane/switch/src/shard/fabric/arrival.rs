@@ -1,7 +1,7 @@
 //! Frames on their way in: what they meet at their port, and what is decided about them.
 
 use crate::descriptor::Descriptor;
-use crate::forwarding::{Addresses, Verdict};
+use crate::forwarding::{Addresses, Punt, Verdict};
 use crate::ingress::IngressPort;
 use crate::program::{PortSettings, Program};
 use crate::queue::{Charge, Queued};
@@ -59,6 +59,13 @@ pub(super) struct Decided<F> {
     pub frame: F,
     pub arrival: Arrival,
     pub verdict: Verdict,
+}
+
+/// A frame that waits for the kernel within a turn.
+pub(super) struct Punted<F> {
+    pub arrival: Arrival,
+    pub class: Punt,
+    pub frame: F,
 }
 
 /// The next frame of a burst.

@@ -19,6 +19,7 @@ mod steering;
 mod viewer;
 mod watchdog;
 
+use arrival::Punted;
 use recorder::Recorder;
 use serde::{Deserialize, Serialize};
 
@@ -101,7 +102,7 @@ pub(super) struct Fabric<F> {
     lane: Option<Box<Lane>>,
     /// Frames for the kernel, at most as many as there is room for. They are taken before the next burst.
     #[serde(skip, default = "Vec::new")]
-    punted: Vec<punt::Punted<F>>,
+    punted: Vec<Punted<F>>,
     /// Whether it has to look at other shards or lanes.
     has_others: bool,
 }

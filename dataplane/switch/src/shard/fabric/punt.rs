@@ -1,20 +1,13 @@
 //! Frames to and from the kernel.
 
 use super::Fabric;
-use super::arrival::Arrival;
+use super::arrival::{Arrival, Punted};
 use crate::descriptor::Descriptor;
 use crate::forwarding::Punt;
 use crate::frame::Frame;
 use crate::program::Program;
 use crate::reason::DropReason;
 use units::{Nanos, PortId};
-
-/// A frame that waits for the kernel within a turn.
-pub(super) struct Punted<F> {
-    arrival: Arrival,
-    class: Punt,
-    frame: F,
-}
 
 impl<F: Frame> Fabric<F> {
     pub fn make_room_for_punts(&mut self, frames: usize) {
