@@ -228,6 +228,11 @@ impl Cut {
 }
 
 impl End {
+    /// Whether it does not run now.
+    pub fn sleeps(&self) -> bool {
+        self.asleep_until != Nanos::ZERO
+    }
+
     fn take(&mut self, now: Nanos, item: Item) {
         let monitor = &mut self.monitor;
         monitor.totals(self.totals);
