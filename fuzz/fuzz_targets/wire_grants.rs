@@ -1,4 +1,4 @@
-//! Grant frames: slots of BifrostX, credits, grants for far ports, pages of destinations, and hellos.
+//! Grant frames: slots of BifrostX, credits, grants for far ports, pages of destinations, hellos, and sessions.
 
 #![no_main]
 
@@ -15,5 +15,8 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(out[HEADER_LEN..length], data[..length - HEADER_LEN]);
     if let Message::Hello(hello) = message {
         assert!(hello.sealed(&Key([7; 16])).is_sealed_by(&Key([7; 16])));
+    }
+    if let Message::Session(session) = message {
+        assert!(session.sealed(&Key([7; 16])).is_sealed_by(&Key([7; 16])));
     }
 });

@@ -14,4 +14,5 @@ pub(super) enum Format {
     FarPort = 2,
     Behind = 3,
     Hello = 4,
+    Session = 5,
 }

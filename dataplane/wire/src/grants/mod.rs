@@ -14,6 +14,7 @@ pub mod credit;
 pub mod far_port;
 mod format;
 pub mod hello;
+pub mod session;
 pub mod slot;
 
 pub use format::VERSION;
@@ -42,6 +43,8 @@ pub enum Message {
     Behind(behind::Message),
     /// Hellos of a link.
     Hello(hello::Message),
+    /// The session of two ends that are commissioned.
+    Session(session::Message),
 }
 
 impl Message {
@@ -66,6 +69,9 @@ impl Message {
                 behind::Message::parse(bytes).map(Self::Behind)
             }
             Some(&format) if format == Format::Hello as u8 => hello::Message::parse(bytes).map(Self::Hello),
+            Some(&format) if format == Format::Session as u8 => {
+                session::Message::parse(bytes).map(Self::Session)
+            }
             Some(&format) if format != Format::Slot as u8 => refused("format", format),
             _ => slot::Message::parse(bytes).map(Self::Slot),
         }
@@ -80,6 +86,7 @@ impl Message {
                 Self::FarPort(_) => far_port::MESSAGE_LEN,
                 Self::Behind(_) => behind::MESSAGE_LEN,
                 Self::Hello(_) => hello::MESSAGE_LEN,
+                Self::Session(_) => session::MESSAGE_LEN,
             }
     }
 
@@ -101,6 +108,7 @@ impl Message {
             Self::FarPort(far_port) => far_port.emit(room(message)?),
             Self::Behind(behind) => behind.emit(room(message)?),
             Self::Hello(hello) => hello.emit(room(message)?),
+            Self::Session(session) => session.emit(room(message)?),
         }
         Ok(length)
     }
@@ -119,7 +127,7 @@ mod tests {
     fn another_version_is_named_before_anything_else_and_then_another_format() {
         let refused = |field, value| Err(ParseError::Invalid { protocol: Protocol::Grants, field, value });
         assert_eq!(Message::parse(&[2]), refused("version", 2));
-        assert_eq!(Message::parse(&[1, 0, 0, 5]), refused("format", 5));
+        assert_eq!(Message::parse(&[1, 0, 0, 6]), refused("format", 6));
     }
 
     #[test]
@@ -144,7 +152,7 @@ mod tests {
         #[test]
         fn any_bytes_are_read_or_refused(
             mut raw in any_bytes(credit::MESSAGE_LEN + 4),
-            head in proptest::option::of((any::<(u8, u8)>(), 0_u8..5)),
+            head in proptest::option::of((any::<(u8, u8)>(), 0_u8..6)),
         ) {
             if let (Some(((flags, priorities), format)), Some(first)) = (head, raw.first_chunk_mut()) {
                 *first = [VERSION, flags % 4, priorities, format];

@@ -113,7 +113,10 @@ fn hear_grant(watched: &mut Watched, at: Nanos, message: &grants::Message) {
     let head = match message {
         grants::Message::Slot(message) => &message.head,
         grants::Message::FarPort(message) => &message.head,
-        grants::Message::Credit(_) | grants::Message::Behind(_) | grants::Message::Hello(_) => return,
+        grants::Message::Credit(_)
+        | grants::Message::Behind(_)
+        | grants::Message::Hello(_)
+        | grants::Message::Session(_) => return,
     };
     let grants_nothing = head.kind == Kind::Grant && head.total == WireBytes(0);
     let time = if grants_nothing { head.slot * 2 } else { Interval::ZERO };
