@@ -27,7 +27,7 @@ pub(crate) fn read(
 }
 
 /// Reads the key in a file, which may also have empty lines and comments (`#`).
-fn read_file(path: &Path) -> Result<Key, ProblemKind> {
+pub(crate) fn read_file(path: &Path) -> Result<Key, ProblemKind> {
     /// Enough for any comment, and a limit for a wrong file.
     const MOST: Bytes = Bytes(4_096);
     let shown = || path.display().to_string();

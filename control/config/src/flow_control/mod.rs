@@ -65,6 +65,14 @@ pub(crate) fn build(
     }
 }
 
+/// Lets the table of a port name no other port, where only one other is left.
+pub(crate) fn forget_other_ports(port: &mut toml::Table) {
+    // Of two ports, a relay speaks for the other one.
+    if let Some(relay) = port.get_mut("relay").and_then(toml::Value::as_table_mut) {
+        relay.remove("from");
+    }
+}
+
 /// The keys from which [`build`] builds the same flow control on one of `ports`.
 pub(crate) fn in_force(flow_control: &FlowControl, ports: &[PortSettings]) -> PortDecl {
     match flow_control {
