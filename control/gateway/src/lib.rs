@@ -16,6 +16,8 @@ mod claims;
 #[cfg(feature = "dpdk")]
 mod clock;
 #[cfg(feature = "dpdk")]
+mod commission;
+#[cfg(feature = "dpdk")]
 mod control;
 #[cfg(feature = "dpdk")]
 mod cores;
@@ -77,6 +79,8 @@ mod socket_file;
 #[cfg(feature = "dpdk")]
 mod start;
 
+#[cfg(feature = "dpdk")]
+pub use commission::{CommissionOptions, commission};
 #[cfg(feature = "dpdk")]
 pub use control::Ended;
 #[cfg(feature = "dpdk")]

@@ -19,7 +19,7 @@ use telemetry::ReloadsReport;
 use units::PortId;
 use units::human::nanos;
 use worker::{
-    Capacity, DelayLine, EmulationSettings, EventInlet, Idle, KernelPort, Monitor, Worker, mailbox,
+    Capacity, DelayLine, Device, EmulationSettings, EventInlet, Idle, KernelPort, Monitor, Worker, mailbox,
 };
 
 use crate::captures::Captures;
@@ -58,7 +58,7 @@ pub struct Options {
 }
 
 /// The calibration time of the time stamp counter at the start, for a precision of one millionth.
-const CALIBRATION: Duration = Duration::from_millis(200);
+pub(crate) const CALIBRATION: Duration = Duration::from_millis(200);
 
 /// The measuring time of cores at the start: several time slices of a scheduler, in case they are shared.
 const WATCHED: Duration = Duration::from_millis(100);
@@ -205,7 +205,7 @@ fn start_telemetry(
 }
 
 /// Warns if, according to the kernel, the time stamp counter may change its rate or stop.
-fn doubt_counter() {
+pub(crate) fn doubt_counter() {
     let Ok(processors) = fs::read_to_string("/proc/cpuinfo") else { return };
     let missing = ["constant_tsc", "nonstop_tsc"].into_iter().find(|flag| !processors.contains(flag));
     if let (Some(flag), true) = (missing, cfg!(target_arch = "x86_64")) {
@@ -215,7 +215,7 @@ fn doubt_counter() {
 
 /// The gateway with a random key for its tables, and with a random seed if its file has none. Returns the
 /// seed, if it was drawn, and the key.
-fn seeded(gateway: Gateway) -> Result<(Gateway, Option<u64>, HashKey), RunError> {
+pub(crate) fn seeded(gateway: Gateway) -> Result<(Gateway, Option<u64>, HashKey), RunError> {
     // Within the range of seeds in files.
     let seed = Some(u64::from_ne_bytes(drawn()?) >> 1).filter(|_| !gateway.seed_stated);
     let key = HashKey::new(drawn()?);
@@ -223,32 +223,32 @@ fn seeded(gateway: Gateway) -> Result<(Gateway, Option<u64>, HashKey), RunError>
 }
 
 /// A random key by which devices spread frames over lanes.
-fn spreading() -> Result<PairHash, RunError> {
+pub(crate) fn spreading() -> Result<PairHash, RunError> {
     Ok(PairHash::drawn(u64::from_ne_bytes(drawn()?)))
 }
 
 /// Random bytes.
-fn drawn<const N: usize>() -> Result<[u8; N], RunError> {
+pub(crate) fn drawn<const N: usize>() -> Result<[u8; N], RunError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| RunError::Seed(error.to_string()))?;
     Ok(bytes)
 }
 
 /// The names of ports without a device.
-fn without_device(gateway: &Gateway) -> Vec<String> {
+pub(crate) fn without_device(gateway: &Gateway) -> Vec<String> {
     let ports = gateway.port_names().zip(&gateway.runtime.devices);
     ports.filter(|(_, device)| device.is_none()).map(|(name, _)| name.to_owned()).collect()
 }
 
 /// A worker to start: its core, and its ports. Those of several lanes have the same ports, and the first one leads.
 #[derive(Clone, Debug)]
-struct Post {
-    core: usize,
-    ports: Vec<PortId>,
+pub(crate) struct Post {
+    pub core: usize,
+    pub ports: Vec<PortId>,
 }
 
 /// Assigns a core to each port, or to each lane, and claims them.
-fn assign_cores(gateway: &Gateway) -> Result<(Vec<Post>, Claims), RunError> {
+pub(crate) fn assign_cores(gateway: &Gateway) -> Result<(Vec<Post>, Claims), RunError> {
     let allowed = worker::allowed_cores();
     let choice = Choice::begin(Path::new(Claim::DIRECTORY));
     let taken = choice.taken(&allowed);
@@ -303,7 +303,7 @@ fn posts_of_lanes(
 
 /// Measures how long the cores of `posts` suspend a worker. Returns the gateway that covers it as far as
 /// `configured` can.
-fn test_lateness(configured: &Gateway, posts: &[Post]) -> Result<(Gateway, Lateness), RunError> {
+pub(crate) fn test_lateness(configured: &Gateway, posts: &[Post]) -> Result<(Gateway, Lateness), RunError> {
     let gaps = lateness::measure(&posts.iter().map(|post| post.core).collect(), WATCHED);
     let gaps = gaps.map_err(|source| RunError::Thread { core: posts[0].core, source })?;
     let (mut lateness, mut late) = (Lateness::new(configured.program.settings().ports.len()), Vec::new());
@@ -324,26 +324,26 @@ fn test_lateness(configured: &Gateway, posts: &[Post]) -> Result<(Gateway, Laten
 type Started = (Vec<Arc<Ledger>>, Vec<Member>, Vec<(usize, EventInlet)>);
 
 /// A worker to be.
-struct Hire {
-    core: usize,
+pub(crate) struct Hire {
+    pub core: usize,
     /// Its number if it is a lane.
-    lane: Option<usize>,
-    devices: Vec<(PortId, WireDevice)>,
+    pub lane: Option<usize>,
+    pub ports: Vec<PortId>,
 }
 
 /// A worker, its events with their core, and the ledger of its shard; none if it has ended at once.
-type Employed = (Member, Option<(usize, EventInlet)>, Option<Arc<Ledger>>);
+pub(crate) type Employed = (Member, Option<(usize, EventInlet)>, Option<Arc<Ledger>>);
 
 /// The inputs for creating workers.
-struct WorkerInputs<'a> {
-    gateway: &'a Gateway,
-    posts: &'a [Post],
-    memory: &'a MemorySum,
-    clock: WireClock,
-    eal: &'a Eal,
-    privileges: Arc<Privileges>,
+pub(crate) struct WorkerInputs<'a> {
+    pub gateway: &'a Gateway,
+    pub posts: &'a [Post],
+    pub memory: &'a MemorySum,
+    pub clock: WireClock,
+    pub eal: &'a Eal,
+    pub privileges: Arc<Privileges>,
     /// The end of the one worker of a router.
-    kernel: Cell<Option<KernelPort>>,
+    pub kernel: Cell<Option<KernelPort>>,
 }
 
 impl WorkerInputs<'_> {
@@ -360,8 +360,9 @@ impl WorkerInputs<'_> {
             let owned = post.ports.iter().copied().collect();
             let shard = move || Shard::new(id, program, ledger, owned);
             let devices = post.ports.iter().filter_map(|port| Some((*port, devices[port.index()].take()?)));
-            let hire = Hire { core: post.core, lane: None, devices: devices.collect() };
-            let (member, inlet, _) = self.employ(hire, shard)?;
+            let own: Vec<_> = devices.collect();
+            let hire = Hire { core: post.core, lane: None, ports: post.ports.clone() };
+            let (member, inlet, _) = self.employ(hire, shard, || own)?;
             members.push(member);
             inlets.extend(inlet);
         }
@@ -385,9 +386,11 @@ impl WorkerInputs<'_> {
                 .iter()
                 .zip(&mut devices)
                 .filter_map(|(port, queues)| Some((*port, queues.next()?)));
-            let hire = Hire { core: post.core, lane: Some(lane), devices: own.collect() };
+            let own: Vec<_> = own.collect();
+            let hire = Hire { core: post.core, lane: Some(lane), ports: post.ports.clone() };
             let (program, board) = (program.clone(), board.clone());
-            let (member, inlet, ledger) = self.employ(hire, move || Shard::lane(lane, program, board))?;
+            let shard = move || Shard::lane(lane, program, board);
+            let (member, inlet, ledger) = self.employ(hire, shard, || own)?;
             members.push(member);
             inlets.extend(inlet);
             ledgers.extend(ledger);
@@ -417,18 +420,18 @@ impl WorkerInputs<'_> {
     }
 
     /// Starts the worker of one core, and returns it with its events and its ledger once it has its tables. It makes them itself,
-    /// with `shard`, so that their memory is that of its NUMA node.
-    fn employ(
+    /// with `shard`, so that their memory is that of its NUMA node, and its devices.
+    pub fn employ<D: Device<Frame = dpdk::Mbuf>>(
         &self,
         hire: Hire,
         shard: impl FnOnce() -> Shard<dpdk::Mbuf> + Send + 'static,
+        devices: impl FnOnce() -> Vec<(PortId, D)> + Send + 'static,
     ) -> Result<Employed, RunError> {
-        let Hire { core, lane, devices } = hire;
+        let Hire { core, lane, ports } = hire;
         let records = self.gateway.runtime.control.events > 0;
         let (events, inlet) = records.then(worker::event_ring).unzip();
         let (controls, mailbox) = mailbox();
         let monitor = Arc::new(Monitor::default());
-        let ports: Vec<PortId> = devices.iter().map(|(port, _)| *port).collect();
         crew::promise(&monitor, &ports, self.gateway);
         let emulated = |port: &PortId| Some((*port, self.emulated(*port, lane.unwrap_or(0))?));
         let links: Vec<_> = ports.iter().filter_map(emulated).collect();
@@ -452,7 +455,7 @@ impl WorkerInputs<'_> {
                 );
             }
             let mut worker = ResidentMemory::around(|| {
-                let worker = Worker::new(clock, shard(), devices, mailbox, pulse);
+                let worker = Worker::new(clock, shard(), devices(), mailbox, pulse);
                 let worker = worker.while_idle(idle);
                 let worker = if lane.is_some() { worker.as_lane() } else { worker };
                 let worker = match kernel {

@@ -161,6 +161,10 @@ pub enum Failure {
         /// Frames.
         frames: u64,
     },
+    /// A commissioned link is not as its file promises, or not all was tried. The report is printed.
+    #[cfg(feature = "dpdk")]
+    #[error("the link is not fit yet: {0}")]
+    Commission(String),
     /// The ports of a traffic run cannot be used.
     #[cfg(feature = "dpdk")]
     #[error("{0}")]

@@ -5,6 +5,7 @@ mod capture;
 mod chart;
 mod check;
 mod cli;
+mod commission;
 mod completions;
 mod console;
 mod events;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Show(args) }) if args.view == View::Roce => explain::roce(&args),
         Ok(Cli { command: Command::Show(args) }) => ask::show(&args),
         Ok(Cli { command: Command::Traffic(args) }) => traffic::run(&args),
+        Ok(Cli { command: Command::Commission(args) }) => commission::run(&args),
         Ok(Cli { command: Command::Completions(args) }) => completions::run(&args),
         Ok(Cli { command: Command::Man(args) }) => man::run(&args),
         Ok(Cli { command: Command::Events(args) }) => events::run(&args),

@@ -15,7 +15,7 @@ pub fn run(_args: &RunArgs) -> Result<(), Failure> {
 }
 
 #[cfg(feature = "dpdk")]
-pub use with_dpdk::run;
+pub use with_dpdk::{run, start_log};
 
 #[cfg(feature = "dpdk")]
 mod with_dpdk {
@@ -61,7 +61,7 @@ mod with_dpdk {
     }
 
     /// Starts logging to standard error.
-    fn start_log() -> Result<(), Failure> {
+    pub fn start_log() -> Result<(), Failure> {
         let level = match env::var(LOG) {
             Ok(level) => {
                 level.parse::<LevelFilter>().map_err(|error| Failure::usage(format!("{LOG}: {error}")))?

@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod capture;
 pub mod check;
+pub mod commission;
 pub mod completions;
 pub mod events;
 pub mod explain;
@@ -21,6 +22,7 @@ use capture::CaptureArgs;
 use check::CheckArgs;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
+use commission::CommissionArgs;
 use completions::CompletionsArgs;
 use events::EventsArgs;
 use explain::ExplainArgs;
@@ -62,6 +64,7 @@ pub enum Command {
     Reload(ReloadArgs),
     Show(ShowArgs),
     Traffic(TrafficArgs),
+    Commission(CommissionArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
     Events(EventsArgs),

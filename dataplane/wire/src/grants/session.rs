@@ -1,7 +1,7 @@
 //! What the two ends of a link tell each other while they are commissioned. `docs/commission.md` shows its bytes.
 //!
-//! The key is that of [rate feedback](crate::rate_feedback). The tag covers 96 bytes, a length that no other protocol with
-//! that key hashes, so no tag of one is a tag of another.
+//! The key is that of [rate feedback](crate::rate_feedback). The tag covers 96 bytes, a length that no other protocol
+//! with that key hashes, so no tag of one is a tag of another.
 
 use siphasher::sip::SipHasher24;
 

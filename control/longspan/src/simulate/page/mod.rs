@@ -5,7 +5,7 @@ mod bars;
 mod completion;
 mod drawn;
 mod error;
-mod html;
+pub mod html;
 mod over_time;
 mod pauses;
 mod sweeps;

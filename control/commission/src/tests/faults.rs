@@ -1,0 +1,273 @@
+//! Planted faults.
+
+use super::world::{KEY, World, faults, file};
+use crate::{Fault, Report, Terms, Verdict};
+use units::Interval;
+use wire::rate_feedback::Key;
+
+const TERMS: Terms = Terms { loss: Interval::from_millis(100), stops: 4, soak: Interval::ZERO };
+
+fn text(reports: &[Report; 2]) -> String {
+    reports.iter().map(Report::text).collect()
+}
+
+/// Runs `world`, and checks that both ends name `expected` and nothing else.
+#[track_caller]
+fn names(world: World, expected: &[Fault]) -> [Report; 2] {
+    let reports = world.run();
+    for report in &reports {
+        assert!(report.complete, "{}", text(&reports));
+    }
+    assert_eq!(faults(&reports), expected, "{}", text(&reports));
+    reports
+}
+
+fn is_pfc(frame: &[u8]) -> bool {
+    frame[12..14] == [0x88, 0x08]
+}
+
+/// Whether a frame is one of the test device's.
+fn is_data(frame: &[u8]) -> bool {
+    frame[12..14] == [0x08, 0x00]
+}
+
+#[test]
+fn a_link_without_a_fault_passes_every_step() {
+    let world = World::new(Terms { soak: Interval::from_millis(200), ..TERMS });
+    let reports = names(world, &[]);
+    for report in &reports {
+        assert!(report.steps.iter().all(|step| step.verdict == Verdict::Pass), "{}", report.text());
+        assert_eq!(report.verdict, Verdict::Pass);
+        let has = |part: &str| report.steps.iter().any(|step| step.step.contains(part));
+        assert!(
+            ["delay", "lengths", "marks", "passage", "loss", "obedience", "soak", "workers"]
+                .into_iter()
+                .all(has)
+        );
+        assert_eq!(report.suggested[0].0, "device.pfc_frames = \"require\"");
+    }
+}
+
+#[test]
+fn frames_that_are_too_long_for_something_on_the_way_are_named_with_the_mtu_that_remains() {
+    let world = World::new(TERMS);
+    world.plant(|_, frame| (frame.len() <= 1_400).then_some(Interval::ZERO));
+    let reports = names(world, &[Fault::Length]);
+    assert!(reports[0].suggested.iter().any(|(line, _)| line == "mtu = 1262"), "{}", text(&reports));
+}
+
+#[test]
+fn swallowed_pfc_is_lost_or_kept_by_the_card_as_the_card_counts() {
+    let world = World::new(TERMS);
+    world.plant(|_, frame| (!is_pfc(frame)).then_some(Interval::ZERO));
+    let reports = world.run();
+    let named = faults(&reports);
+    assert!(named.contains(&Fault::PfcLost) && named.contains(&Fault::LateObedience), "{}", text(&reports));
+
+    let world = World::new(TERMS);
+    let counted = world.counted();
+    world.plant(move |_, frame| {
+        counted.set(counted.get().map(|it| it + u64::from(is_pfc(frame))));
+        (!is_pfc(frame)).then_some(Interval::ZERO)
+    });
+    let reports = world.run();
+    let named = faults(&reports);
+    assert!(named.contains(&Fault::PfcKept) && !named.contains(&Fault::PfcLost), "{}", text(&reports));
+}
+
+#[test]
+fn a_card_that_counts_the_pauses_it_hands_over_is_no_fault() {
+    let world = World::new(TERMS);
+    let counted = world.counted();
+    world.plant(move |_, frame| {
+        counted.set(counted.get().map(|it| it + u64::from(is_pfc(frame))));
+        Some(Interval::ZERO)
+    });
+    names(world, &[]);
+}
+
+#[test]
+fn marks_that_something_rewrites_are_named() {
+    let rewrite = |mask: u8, value: u8| {
+        let world = World::new(TERMS);
+        world.plant(move |_, frame| {
+            if is_data(frame) && frame[15] >> 2 != 26 {
+                frame[15] = frame[15] & !mask | value;
+            }
+            Some(Interval::ZERO)
+        });
+        world
+    };
+    names(rewrite(0xfc, 0), &[Fault::Dscp]);
+    names(rewrite(0x03, 0), &[Fault::Ecn]);
+}
+
+#[test]
+fn an_ether_type_that_something_keeps_is_named() {
+    let world = World::new(TERMS);
+    world.plant(|_, frame| (frame[12..14] != [0x88, 0xcc]).then_some(Interval::ZERO));
+    names(world, &[Fault::EtherType]);
+}
+
+#[test]
+fn a_loss_of_one_frame_in_a_hundred_thousand_is_named() {
+    let world = World::new(Terms { loss: Interval::from_secs(1), stops: 1, ..TERMS });
+    let mut passed = 0;
+    world.plant(move |_, frame| {
+        passed += u64::from(is_data(frame));
+        (!is_data(frame) || passed % 100_000 != 99_999).then_some(Interval::ZERO)
+    });
+    names(world, &[Fault::Loss]);
+}
+
+#[test]
+fn frames_that_come_twice_are_named() {
+    let world = World::new(TERMS);
+    let back = world.doubler();
+    world.plant(move |now, frame| {
+        if is_data(frame) {
+            back(now, frame.clone());
+        }
+        Some(Interval::ZERO)
+    });
+    names(world, &[Fault::Duplicates]);
+}
+
+#[test]
+fn a_peer_that_obeys_later_than_headroom_covers_is_named() {
+    let world = World::new(TERMS);
+    // 64 KiB are 5 ms at 100 Mb/s.
+    world.plant(|_, frame| Some(if is_pfc(frame) { Interval::from_millis(40) } else { Interval::ZERO }));
+    let reports = names(world, &[Fault::Dropped, Fault::LateObedience]);
+    let steps = |report: &Report| {
+        let late =
+            report.steps.iter().filter(|it| it.faults.iter().any(|it| it.fault == Fault::LateObedience));
+        late.map(|it| it.step.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(steps(&reports[0]), ["obedience of the other end"]);
+    assert_eq!(steps(&reports[1]), ["obedience of this end"]);
+}
+
+#[test]
+fn a_link_longer_than_the_file_says_is_named_with_its_length() {
+    let world = World::of([&file(&[("20km", "1km")]); 2], [KEY; 2], TERMS);
+    world.plant(|_, _| Some(Interval::from_millis(12)));
+    // There are 6 ms each way, since the first direction alone is longer.
+    let reports = names(world, &[Fault::Distance, Fault::Dropped]);
+    let line = &reports[0].suggested[0].0;
+    assert!(line.starts_with("distance = \"12"), "{line}");
+}
+
+#[test]
+fn a_core_that_is_taken_away_is_named_at_its_end() {
+    let mut world = World::new(TERMS);
+    let begin = world.now.get();
+    // In the step of marks, so that no frame is lost for it.
+    world.each = Box::new(move |asleep| {
+        if asleep.now == begin + Interval::from_micros(6_500_000) {
+            asleep.until = asleep.now + Interval::from_millis(200);
+        }
+    });
+    let reports = names(world, &[Fault::SlowCore]);
+    let texts = reports.each_ref().map(|it| it.steps.last().unwrap().faults[0].text.clone());
+    assert!(texts[0].starts_with("the other end") && texts[1].starts_with("this end"), "{texts:?}");
+}
+
+#[test]
+fn the_book_has_every_fault() {
+    const PAGE: &str = include_str!("../../../../docs/commission.md");
+    let missing: Vec<_> =
+        Fault::ALL.iter().filter(|it| !PAGE.contains(&format!("`{}`", it.name()))).collect();
+    assert!(missing.is_empty(), "docs/commission.md lacks {missing:?}");
+}
+
+#[test]
+fn files_that_differ_are_named() {
+    let other = file(&[("mtu = 1500", "mtu = 1400"), ("\"26\" = 3", "\"26\" = 3, \"27\" = 3")]);
+    let world = World::of([&file(&[]), &other], [KEY; 2], TERMS);
+    names(world, &[Fault::Classes, Fault::MaxFrame]);
+}
+
+#[test]
+fn nothing_is_sent_beside_data_and_the_course_ends() {
+    let data = {
+        let mut frame = vec![0; 64];
+        frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, 9]);
+        frame[12..14].copy_from_slice(&[8, 0]);
+        frame
+    };
+    let mut world = World::new(TERMS);
+    world.plant(|_, _| panic!("the first end sends while it listens"));
+    world.pass(Interval::from_millis(1_900));
+    world.plant(|_, _| Some(Interval::ZERO));
+    world.inject(data.clone());
+    world.pass(Interval::from_millis(100));
+    let reports = world.reports();
+    assert!(reports[1].ended.contains("data of others"), "{}", reports[1].text());
+    assert_eq!((reports[1].verdict, reports[1].steps.len()), (Verdict::Unknown, 0));
+
+    // In the middle, too.
+    let mut world = World::new(TERMS);
+    world.pass(Interval::from_secs(8));
+    world.inject(data);
+    let reports = world.run();
+    assert!(reports[1].ended.contains("data of others"), "{}", reports[1].text());
+    assert!(reports[0].ended.contains("silent"), "{}", reports[0].text());
+}
+
+#[test]
+fn an_end_that_hears_no_more_of_the_other_one_lets_all_go_on_and_stops() {
+    let mut world = World::new(TERMS);
+    world.pass(Interval::from_secs(9));
+    world.end(1);
+    let (resumed, seen) =
+        (std::rc::Rc::new(std::cell::Cell::new(0)), std::rc::Rc::new(std::cell::Cell::new(0)));
+    let counters = (resumed.clone(), seen.clone());
+    world.pass(Interval::from_millis(600));
+    world.plant(move |_, frame| {
+        let (resumed, seen) = &counters;
+        seen.set(seen.get() + u64::from(is_data(frame)));
+        let resumes = is_pfc(frame) && frame[16..18] == [0, 0xff] && frame[18..34].iter().all(|it| *it == 0);
+        resumed.set(resumed.get() + u64::from(resumes));
+        Some(Interval::ZERO)
+    });
+    world.pass(Interval::from_secs(2));
+    assert!(world.is_over());
+    assert_eq!(seen.get(), 0, "nothing is sent any more");
+    let reports = world.reports();
+    assert!(reports[0].ended.contains("silent") && !reports[0].complete, "{}", reports[0].text());
+    assert!(reports[1].ended.contains("interrupted"), "{}", reports[1].text());
+}
+
+#[test]
+fn a_stranger_with_another_key_starts_nothing() {
+    let mut world = World::of([&file(&[]); 2], [KEY, Key([8; 16])], TERMS);
+    world.plant(|_, frame| {
+        assert!(!is_data(frame), "no frame starts anything");
+        Some(Interval::ZERO)
+    });
+    world.pass(Interval::from_secs(10));
+    let reports = world.reports();
+    assert!(reports[0].ignored.forged > 50 && reports[0].steps.is_empty(), "{}", reports[0].text());
+}
+
+#[test]
+fn forged_and_recorded_messages_change_nothing_and_are_counted() {
+    let world = World::new(TERMS);
+    let doubled = world.doubler();
+    let mut count = 0;
+    world.plant(move |now, frame| {
+        if frame[12..18] == [0x88, 0xb5, 1, 0, 0, 5] {
+            count += 1;
+            let mut copy = frame.clone();
+            if count % 2 == 0 {
+                copy[60] ^= 1;
+            }
+            doubled(now, copy);
+        }
+        Some(Interval::ZERO)
+    });
+    let reports = names(world, &[]);
+    let ignored = reports[1].ignored;
+    assert!(ignored.forged > 10 && ignored.replayed > 10 && ignored.strange == 0, "{ignored:?}");
+}

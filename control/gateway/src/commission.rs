@@ -1,0 +1,249 @@
+//! A port that is commissioned: the start of a gateway with a test device in the place of its other ports.
+//!
+//! The course runs on the worker, in the devices. The control thread tells it what it reads of device and worker, and
+//! hears what it has found.
+
+use core::cell::Cell;
+use core::time::Duration;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+
+use ::commission::{Bench, Course, End, Facts, Fault, Figures, Report, StepReport, Terms, Verdict};
+use config::Gateway;
+use dpdk::{PausesCounted, ResidentMemory, Tsc};
+use switch::{Ledger, Shard, ShardId};
+use units::{Interval, Nanos, PortId};
+use wire::rate_feedback::Key;
+use worker::Clock;
+
+use crate::RunError;
+use crate::clock::WireClock;
+use crate::crew::{self, Crew};
+use crate::device::WireDevice;
+use crate::device_mtu::DeviceMtus;
+use crate::event::Event;
+use crate::line::{DpdkLine, Line};
+use crate::memory::{self, Buffers};
+use crate::open::{Devices, open_all};
+use crate::privileges::Privileges;
+use crate::signals::{self, Leftover};
+use crate::start::{self, CALIBRATION, Hire, Post, WorkerInputs};
+
+/// The port that is commissioned, and the test device.
+const LINK: PortId = PortId(0);
+const TEST: PortId = PortId(1);
+/// How often the control thread reads device and worker.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What is commissioned, and how.
+#[derive(Clone, Debug)]
+pub struct CommissionOptions {
+    /// The file of the gateway.
+    pub path: PathBuf,
+    /// The key that both ends share.
+    pub key: Key,
+    /// How long the steps take.
+    pub terms: Terms,
+}
+
+/// What the control thread tells the course.
+enum Told {
+    Figures(Figures),
+    Interrupted,
+}
+
+/// What the course tells.
+enum Found {
+    Step(StepReport),
+    All(Report),
+}
+
+/// Commissions port 0 of `gateway`, which [`config::for_commission`] made. Calls `tell` with each step that is done.
+///
+/// # Errors
+/// [`RunError`]: what keeps the gateway from starting.
+pub fn commission(
+    options: &CommissionOptions,
+    gateway: Gateway,
+    tell: impl FnMut(&StepReport),
+) -> Result<Report, RunError> {
+    // Without glibc there is nothing to limit.
+    let _ = ResidentMemory::returns_what_is_freed();
+    let (sender, events) = channel();
+    let privileges = Privileges::prepare(&gateway.runtime.process)?;
+    signals::hear(sender, Leftover::default()).map_err(RunError::Signals)?;
+    let (gateway, ..) = start::seeded(gateway)?;
+    let sum = gateway.memory().ok_or_else(|| RunError::NoDevice(start::without_device(&gateway)))?;
+    let (posts, _claims) = start::assign_cores(&gateway)?;
+    let eal = memory::start_dpdk(&gateway, &sum)?;
+    let buffers = Buffers::new(&eal, &sum)?;
+    let opened = open_all(&eal, &gateway, &buffers, &sum, &events, start::spreading()?)?;
+    let Devices { mut lines, mut parts } = opened;
+    start::doubt_counter();
+    let clock = WireClock(Tsc::calibrate(CALIBRATION)?);
+    privileges.give_up(&gateway, &options.path, |_, _| Ok(()))?;
+    // The lateness of the worker is that of the port: the test device waits for it.
+    let own: Vec<_> = posts.iter().map(|post| Post { core: post.core, ports: vec![LINK] }).collect();
+    let (gateway, _) = start::test_lateness(&gateway, &own)?;
+    let gateway = DeviceMtus::of(&lines).apply(&gateway);
+    let (Some(line), Some(device)) = (lines.first_mut(), parts.devices.first_mut().and_then(Vec::pop)) else {
+        return Err(RunError::NoDevice(start::without_device(&gateway)));
+    };
+    let facts = Facts::of(&gateway, LINK, options.terms);
+    let number = u64::from_ne_bytes(start::drawn()?) | 1;
+    let privileges = Arc::new(privileges);
+    let plan = WorkerInputs { gateway: &gateway, posts: &posts, memory: &sum, clock, eal: &eal, privileges, kernel: Cell::new(None) };
+    let end = Start { key: options.key, number, facts, buffers: buffers.clone() };
+    if !wait_for_link(line, &events) {
+        return Ok(end.course(clock).report());
+    }
+    let (crew, talk) = ResidentMemory::around(|| employ(&plan, device, end))?;
+    let (mut report, longest) = attend(crew, line, &talk, &events, tell);
+    if report.faults().any(|it| it == Fault::SlowCore) && longest > Interval::ZERO {
+        let keys = gateway.keys_for_lateness(LINK, longest);
+        report
+            .suggested
+            .push((keys.replace("port.", ""), "covers the longest turn; a core of its own is better".into()));
+    }
+    Ok(report)
+}
+
+/// What makes a course, on the thread of its worker.
+struct Start {
+    key: Key,
+    number: u64,
+    facts: Facts,
+    buffers: Buffers,
+}
+
+impl Start {
+    fn course(self, mut clock: WireClock) -> Course {
+        Course::new(self.facts, self.key, self.number, clock.now())
+    }
+}
+
+/// Waits for the link; returns false if the operator ends it before.
+fn wait_for_link(line: &mut DpdkLine, events: &Receiver<Event>) -> bool {
+    if !line.is_up() {
+        tracing::info!("waiting for the link");
+    }
+    while !line.is_up() {
+        line.bring_up();
+        if let Ok(Event::Terminate) = events.recv_timeout(LOOK) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Both ends of what control thread and course tell each other.
+struct Talk {
+    told: Sender<Told>,
+    found: Receiver<Found>,
+}
+
+/// Starts the worker of both devices.
+fn employ(plan: &WorkerInputs<'_>, device: WireDevice, start: Start) -> Result<(Crew, Talk), RunError> {
+    let (told, hears) = channel();
+    let (finds, found) = channel();
+    let clock = plan.clock;
+    let devices = move || {
+        let data = start.buffers.data.clone();
+        let pool = move |bytes: &[u8]| data.frame(bytes);
+        let [link, test] = Bench::pair(device, pool, start.course(clock), &clock, converse(hears, finds));
+        vec![(LINK, link), (TEST, test)]
+    };
+    let core = plan.posts.first().map_or(0, |post| post.core);
+    let ports = vec![LINK, TEST];
+    let (program, ledger) = (plan.gateway.program.clone(), Arc::new(Ledger::new(ports.len(), 1)));
+    let owned = ports.iter().copied().collect();
+    let shard = move || Shard::new(ShardId(0), program, ledger, owned);
+    let (member, ..) = plan.employ(Hire { core, lane: None, ports }, shard, devices)?;
+    crew::promise(&member.monitor, &[LINK], plan.gateway);
+    let names = plan.gateway.port_names().map(str::to_owned).collect();
+    let patience = Duration::from_nanos(plan.gateway.runtime.control.stall.0);
+    Ok((Crew::new(vec![member], names, patience), Talk { told, found }))
+}
+
+/// What the worker does in each turn to talk with the control thread: nothing that waits.
+fn converse(hears: Receiver<Told>, finds: Sender<Found>) -> impl FnMut(Nanos, &mut Course) {
+    let (mut steps, mut is_told) = (0, false);
+    move |now, course| {
+        match hears.try_recv() {
+            Ok(Told::Figures(figures)) => course.read(figures),
+            Ok(Told::Interrupted) => course.end(now, End::Interrupted),
+            Err(_) => {}
+        }
+        for step in course.reports(steps) {
+            steps += 1;
+            // No one hears it if the process is ending.
+            let _ = finds.send(Found::Step(step.clone()));
+        }
+        if !is_told && course.is_over(now) {
+            is_told = true;
+            let _ = finds.send(Found::All(course.report()));
+        }
+    }
+}
+
+/// Reads figures, and hears what the course finds, until it is over.
+fn attend(
+    mut crew: Crew,
+    line: &DpdkLine,
+    talk: &Talk,
+    events: &Receiver<Event>,
+    mut tell: impl FnMut(&StepReport),
+) -> (Report, Interval) {
+    let first = line.pauses_counted();
+    let (mut steps, mut longest) = (Vec::new(), Interval::ZERO);
+    let report = loop {
+        match talk.found.recv_timeout(LOOK) {
+            Ok(Found::All(report)) => break Some(report),
+            Ok(Found::Step(step)) => {
+                tell(&step);
+                steps.push(step);
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => break None,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if let Ok(Event::Terminate) = events.try_recv() {
+            let _ = talk.told.send(Told::Interrupted);
+        }
+        if let Some(figures) = read(&mut crew, line, first) {
+            longest = longest.max(figures.longest_turn);
+            let _ = talk.told.send(Told::Figures(figures));
+        }
+    };
+    crew.stop();
+    let panicked = || Report {
+        port: String::new(),
+        complete: false,
+        ended: "the worker panicked, which is a bug".into(),
+        verdict: Verdict::Unknown,
+        steps,
+        suggested: Vec::new(),
+        ignored: Default::default(),
+    };
+    (report.unwrap_or_else(panicked), longest)
+}
+
+/// Reads worker and device; `None` if the worker does not answer in time.
+fn read(crew: &mut Crew, line: &DpdkLine, first: Option<PausesCounted>) -> Option<Figures> {
+    let hardware = line.hardware();
+    let counted = line.pauses_counted().zip(first).map(|(now, first)| now.since(first));
+    let seen = crew.inspect_each();
+    let monitor = &crew.members.first()?.monitor;
+    let mut figures = Figures {
+        missed: hardware.missed + hardware.no_mbuf,
+        pauses_counted: counted,
+        late_turns: monitor.late_turns(),
+        longest_turn: monitor.longest_turn(),
+        ..Figures::default()
+    };
+    for seen in seen.into_iter().next()? {
+        figures.add(&*seen?);
+    }
+    Some(figures)
+}

@@ -1,0 +1,106 @@
+//! `longspan commission`.
+
+#[cfg(any(feature = "dpdk", test))]
+mod page;
+
+use crate::cli::commission::CommissionArgs;
+use crate::failure::Failure;
+
+/// Fails, because a gateway needs DPDK.
+///
+/// # Errors
+/// [`Failure::Usage`], always.
+#[cfg(not(feature = "dpdk"))]
+pub fn run(_args: &CommissionArgs) -> Result<(), Failure> {
+    Err(Failure::usage(
+        "this longspan was built without DPDK (--no-default-features) and cannot commission a link",
+    ))
+}
+
+#[cfg(feature = "dpdk")]
+pub use with_dpdk::run;
+
+#[cfg(feature = "dpdk")]
+mod with_dpdk {
+    use super::{CommissionArgs, Failure, page};
+    use crate::console;
+    use crate::run::start_log;
+    use commission::{Report, Terms, Verdict};
+    use config::CommissionError;
+    use gateway::CommissionOptions;
+    use std::fs::{self, File};
+    use std::io::Write;
+    use std::path::{Path, PathBuf};
+    use units::Interval;
+
+    /// The times and stops of a course, and of one with `--full`.
+    const SHORT: (Interval, u64) = (Interval::from_secs(10), 20);
+    const FULL: (Interval, u64) = (Interval::from_secs(60), 1_000);
+
+    /// Commissions a port, and prints the report.
+    ///
+    /// # Errors
+    /// [`Failure::Config`], [`Failure::Usage`] and [`Failure::Gateway`] if it cannot start, [`Failure::Commission`] if
+    /// the link is not as promised, or not all was tried.
+    pub fn run(args: &CommissionArgs) -> Result<(), Failure> {
+        start_log()?;
+        let key = config::commission_key(&args.key_file).map_err(refused)?;
+        let gateway = config::for_commission(&args.config, &args.port).map_err(refused)?;
+        let (loss, stops) = if args.full { FULL } else { SHORT };
+        let terms =
+            Terms { loss: args.duration.unwrap_or(loss), stops, soak: args.soak.unwrap_or(Interval::ZERO) };
+        // The account that the gateway changes to may not be allowed to make them.
+        let files = args.out.as_deref().map(Files::create).transpose()?;
+        let options = CommissionOptions { path: args.config.clone(), key, terms };
+        let report = gateway::commission(&options, gateway, |step| {
+            tracing::info!("{}: {}", step.step, step.verdict.name());
+        })?;
+        match args.json {
+            true => console::print(&console::json(&report))?,
+            false => console::print(&report.text())?,
+        }
+        files.map_or(Ok(()), |files| files.write(&report))?;
+        let is_good = report.complete && report.verdict != Verdict::Fault;
+        if is_good { Ok(()) } else { Err(Failure::Commission(verdict(&report))) }
+    }
+
+    fn refused(error: CommissionError) -> Failure {
+        match error {
+            CommissionError::Config(error) => Failure::Config(error),
+            other => Failure::usage(other.to_string()),
+        }
+    }
+
+    /// The last line.
+    fn verdict(report: &Report) -> String {
+        let mut faults: Vec<_> = report.faults().map(|it| it.name()).collect();
+        faults.dedup();
+        match (faults.is_empty(), report.complete) {
+            (false, _) => faults.join(", "),
+            (true, _) => format!("not all steps were done: {}", report.ended),
+        }
+    }
+
+    /// The files of a report.
+    struct Files([(PathBuf, File); 3]);
+
+    impl Files {
+        fn create(directory: &Path) -> Result<Self, Failure> {
+            fs::create_dir_all(directory).map_err(Failure::uncreated(directory))?;
+            let create = |name: &str| {
+                let path = directory.join(name);
+                let file = File::create(&path).map_err(Failure::uncreated(&path))?;
+                Ok::<_, Failure>((path, file))
+            };
+            Ok(Self([create("report.json")?, create("report.html")?, create("suggest.toml")?]))
+        }
+
+        fn write(self, report: &Report) -> Result<(), Failure> {
+            let texts = [console::json(report), page::page(report), report.toml()];
+            for ((path, mut file), text) in self.0.into_iter().zip(texts) {
+                file.write_all(text.as_bytes()).map_err(Failure::unwritten(path))?;
+            }
+            Ok(())
+        }
+    }
+}
