@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
 mod bundles;
+mod commission;
 mod configuration;
 mod control_thread;
 mod devices;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         bundles::tests(),
         kernel::tests(),
         frr::tests(),
+        commission::tests(),
         devices::tests(),
         control_thread::tests(),
         dpdk_telemetry::tests(),

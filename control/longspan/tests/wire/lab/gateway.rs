@@ -256,7 +256,7 @@ impl Gateway {
 
 /// A configuration with the needs of a lab: no hugepages, and unique names. Text that is not TOML stays
 /// unchanged.
-fn complete(text: &str, file_prefix: &str, socket: &Path) -> String {
+pub fn complete(text: &str, file_prefix: &str, socket: &Path) -> String {
     let Ok(mut document) = text.parse::<Table>() else { return text.to_owned() };
     let socket = socket.to_str().expect("the lab's paths are plain");
     let settings =

@@ -13,6 +13,8 @@ mod tools;
 mod wait;
 
 pub use capture::{Capture, Frame, read_capture, script};
+#[allow(unused_imports, reason = "the soak commissions nothing")]
+pub use gateway::complete;
 pub use gateway::{Gateway, USER};
 pub use host::Host;
 pub use namespace::Namespace;
