@@ -55,7 +55,9 @@ impl End {
         match self {
             Self::Complete => "all steps are done",
             Self::NoOneCame => "the other end did not come; start the command there too, with the same key",
-            Self::Silence => "the other end fell silent, so the course stopped; look there for the reason",
+            Self::Silence => {
+                "the other end fell silent, so the course stopped: it has ended there, or the link loses too many frames"
+            }
             Self::Data => "the link carries data of others, and a course must stand beside nothing",
             Self::Interrupted => "it was interrupted",
         }
@@ -75,14 +77,16 @@ pub struct Course {
     facts: Facts,
     session: Session,
     state: State,
+    /// Whether it listened for long enough and heard no data. From then on it may send.
+    opened: bool,
     began: Nanos,
     agreed: Option<Agreed>,
     steps: Vec<Step>,
     at: usize,
     phase: Phase,
     since: Nanos,
-    /// Since when the other end has sent all of the step too, and nothing has arrived.
-    quiet_since: Option<Nanos>,
+    /// When both ends had sent all of the step, and since when nothing has arrived.
+    all_sent: Option<[Nanos; 2]>,
     counts: Counts,
     /// Those of the step before.
     last: Counts,
@@ -107,13 +111,14 @@ impl Course {
         Self {
             session: Session::new(key, number),
             state: State::Listening,
+            opened: false,
             began: now,
             agreed: None,
             steps: vec![Step::Meet],
             at: 0,
             phase: Phase::Ready,
             since: now,
-            quiet_since: None,
+            all_sent: None,
             counts: Counts::default(),
             last: Counts::default(),
             load: Load::new(facts.rate, facts.max_frame),
@@ -137,7 +142,7 @@ impl Course {
 
     /// Whether the port may send anything.
     pub fn may_send(&self) -> bool {
-        self.state != State::Listening
+        self.opened
     }
 
     /// Whether the sink takes no frames now.
@@ -181,17 +186,20 @@ impl Course {
             return false;
         }
         match frame::read(frame) {
-            Some(it) if it.stamp.session == self.session.yours => {
+            Some(it) if self.session.is_proven && it.stamp.session == self.session.yours => {
+                self.session.frame_at = now;
                 if let Err(kind) = it.marks {
                     let is_now = usize::from(it.stamp.step) == self.at && self.step() == Step::Marks;
                     self.counts[3] |= u64::from(is_now) << kind;
                     return true;
                 }
-                self.sink.see_frame(now);
+                if usize::from(it.stamp.step) == self.at {
+                    self.sink.see_frame(now);
+                }
                 false
             }
-            // Of another run.
-            Some(it) if it.marks.is_ok() => true,
+            // Of another run. Before a proof no run is known, and such a frame is data like any other.
+            Some(it) if self.session.is_proven && it.marks.is_ok() => true,
             _ => {
                 let is_control = KINDS.contains(&ether_type) || wire::grants::is_frame(frame);
                 self.see_stranger(now, view.destination(), is_control);
@@ -233,8 +241,8 @@ impl Course {
         if stamp.session != self.session.yours || usize::from(stamp.step) != self.at {
             return;
         }
-        if let Some(since) = &mut self.quiet_since {
-            *since = now;
+        if let Some([_, quiet_since]) = &mut self.all_sent {
+            *quiet_since = now;
         }
         match (self.step(), &self.agreed) {
             (Step::Lengths, Some(agreed)) => {
@@ -258,12 +266,13 @@ impl Course {
             return;
         };
         let step = self.step();
+        if !agreed.tries(step, self.passed) {
+            return;
+        }
         let length = match step {
-            Step::Loss(place) if self.passed & 1 << place == 0 => return,
             Step::Loss(place) => agreed.lengths[place],
-            Step::Obedience { .. } if !agreed.is_lossless => return,
             Step::Marks => frame::SHORTEST as u64,
-            _ => agreed.longest_of(self.passed),
+            _ => agreed.longest_of(self.passed).unwrap_or_default(),
         };
         let priority = self.facts.lossless[usize::from(agreed.dscp)].unwrap_or_default();
         let (way, mine) = (self.way(), self.session.mine());
@@ -277,7 +286,9 @@ impl Course {
     /// Does what is due, and gives `out` the frames that it sends beside the gateway.
     pub fn poll(&mut self, now: Nanos, out: &mut dyn FnMut(&[u8])) {
         match self.state {
-            State::Listening if now.since(self.began) >= LISTENS => self.state = State::Open,
+            State::Listening if now.since(self.began) >= LISTENS => {
+                (self.state, self.opened) = (State::Open, true);
+            }
             State::Listening => return,
             State::Open if self.session.is_silent(now) => self.end(now, End::Silence),
             State::Open if !self.session.is_proven && now.since(self.began) > WAITS => {
@@ -350,13 +361,16 @@ impl Course {
             self.sink.poll(now);
         }
         if self.phase == Phase::Sent && self.other_is(Phase::Sent) {
-            self.quiet_since.get_or_insert(now);
+            self.all_sent.get_or_insert([now; 2]);
         }
         let settles = SETTLES + self.known_delay() * 2;
+        // A loop may bring a frame again and again.
+        let is_settled =
+            |[at, quiet_since]: [Nanos; 2]| now.since(quiet_since) >= settles || now.since(at) >= LONGEST;
         let next = match self.phase {
             Phase::Ready if self.other_is(Phase::Ready) => Phase::Sending,
             Phase::Sending if self.has_sent(now) => Phase::Sent,
-            Phase::Sent if self.quiet_since.is_some_and(|at| now.since(at) >= settles) => Phase::Counted,
+            Phase::Sent if self.all_sent.is_some_and(is_settled) => Phase::Counted,
             Phase::Counted if self.other_is(Phase::Counted) => Phase::Ready,
             _ => return,
         };
@@ -364,7 +378,7 @@ impl Course {
             Phase::Sending => self.begin(now),
             Phase::Counted => self.sum_up(),
             Phase::Ready => self.close(now),
-            Phase::Sent => self.quiet_since = None,
+            Phase::Sent => self.all_sent = None,
         }
         (self.phase, self.since) = (next, now);
         self.session.hurry();
@@ -379,7 +393,7 @@ impl Course {
         };
         self.beside = (left, now);
         let stops = match &self.agreed {
-            Some(agreed) if self.is_mine() && agreed.is_lossless => agreed.terms.stops,
+            Some(agreed) if self.is_mine() && agreed.tries(self.step(), self.passed) => agreed.terms.stops,
             _ => 0,
         };
         self.sink = Sink::new(now, stops, self.known_delay());
@@ -389,10 +403,11 @@ impl Course {
         let took = now.since(self.since);
         let Some(agreed) = &self.agreed else { return true };
         match self.step() {
+            step if !agreed.tries(step, self.passed) => true,
             Step::Delay => took >= MEASURES.max(self.known_delay() * DELAYS),
-            Step::Loss(place) => self.passed & 1 << place == 0 || took >= agreed.terms.loss,
+            Step::Loss(_) => took >= agreed.terms.loss,
             Step::Soak => took >= agreed.terms.soak,
-            Step::Obedience { .. } if self.is_mine() || !agreed.is_lossless => self.sink.is_done(),
+            Step::Obedience { .. } if self.is_mine() => self.sink.is_done(),
             Step::Obedience { .. } => self.other_is(Phase::Sent),
             step => {
                 let has_sent = Some(self.load.sent) >= Load::frames(step, agreed) && self.beside.0 == 0;
@@ -425,7 +440,8 @@ impl Course {
             }
             Step::Obedience { .. } => {
                 let Sink { obeyed, ignored, worst, .. } = self.sink;
-                let (used, covered, headroom) = (now.headroom[priority], facts.covered.0, facts.headroom.0);
+                let headroom = facts.headroom.unwrap_or_default().0;
+                let (used, covered) = (now.headroom[priority], facts.covered.0);
                 [obeyed, ignored, worst.0, dropped, used, covered, headroom, 0]
             }
             Step::Worker => {
@@ -473,11 +489,11 @@ impl Course {
             State::Listening | State::Open => End::Interrupted,
         };
         let complete = end == End::Complete;
-        let is_faulty = self.reports.iter().any(|it| it.verdict == Verdict::Fault);
-        let verdict = match (is_faulty, complete) {
-            (true, _) => Verdict::Fault,
-            (false, true) => Verdict::Pass,
-            (false, false) => Verdict::Unknown,
+        let has = |verdict: Verdict| self.reports.iter().any(|it| it.verdict == verdict);
+        let verdict = match has(Verdict::Fault) {
+            true => Verdict::Fault,
+            false if complete && !has(Verdict::Unknown) => Verdict::Pass,
+            false => Verdict::Unknown,
         };
         let port = self.facts.port.clone();
         let (steps, ignored, suggested) = (self.reports.clone(), self.session.ignored, self.suggested());
@@ -493,8 +509,9 @@ impl Course {
             let line = format!("distance = \"{}m\"", judge::distance(delay));
             lines.push((line, "from the measured delay".into()));
         }
-        if let (true, Some(agreed)) = (has(Fault::Length), &self.agreed) {
-            let packet = agreed.longest_of(self.passed) - ethernet::HEADER_LEN as u64;
+        let longest = self.agreed.as_ref().and_then(|it| it.longest_of(self.passed));
+        if let (true, Some(longest)) = (has(Fault::Length), longest) {
+            let packet = longest - ethernet::HEADER_LEN as u64;
             lines.push((format!("mtu = {packet}"), "the longest that passed in both directions".into()));
         }
         let passage = self.reports.iter().find(|it| it.step.starts_with("passage"));

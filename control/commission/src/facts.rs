@@ -35,8 +35,8 @@ pub struct Facts {
     pub delay: Option<Interval>,
     /// How much later than the link makes it the last frame may arrive after XOFF.
     pub covered: Interval,
-    /// Headroom of a lossless group.
-    pub headroom: Bytes,
+    /// Headroom of a lossless group; `None` if no group is lossless.
+    pub headroom: Option<Bytes>,
     /// The wishes of this end.
     pub terms: Terms,
 }
@@ -64,7 +64,7 @@ impl Facts {
             lossless: core::array::from_fn(lossless),
             delay: gateway.links[port.index()].distance.map(Distance::propagation),
             covered: gateway.covered_lateness(port).unwrap_or_default() + on_the_way,
-            headroom: Priority::all().filter_map(|it| Some(group(it)?.headroom)).min().unwrap_or_default(),
+            headroom: Priority::all().filter_map(|it| Some(group(it)?.headroom)).min(),
             terms,
         }
     }

@@ -34,24 +34,23 @@ pub fn judge(step: Step, context: &Context<'_>, near: &Counts, far: &Counts) -> 
         Step::Lengths => lengths(&context.agreed.lengths, both.map(|(way, _, receiver)| (way, receiver[0]))),
         Step::Marks => marks(both.map(|(way, _, receiver)| (way, receiver))),
         Step::Passage => passage(both.map(|(way, _, receiver)| (way, receiver))),
-        Step::Loss(place) => {
-            let length = context.agreed.lengths[place];
-            let mut report = StepReport::new(format!("loss of frames of {length} bytes"));
-            if context.passed & 1 << place == 0 {
+        Step::Loss(_) | Step::Soak => {
+            let Agreed { lengths, terms, .. } = context.agreed;
+            let (length, time, name) = match step {
+                Step::Loss(place) => {
+                    (lengths[place], terms.loss, format!("loss of frames of {} bytes", lengths[place]))
+                }
+                _ => {
+                    let longest = context.agreed.longest_of(context.passed);
+                    (longest.unwrap_or_default(), terms.soak, "soak".into())
+                }
+            };
+            let mut report = StepReport::new(name);
+            if !context.agreed.tries(step, context.passed) {
                 report.unknown("left out, since not all such frames pass");
                 return report;
             }
-            both.iter().for_each(|way| {
-                loss(&mut report, context.facts.rate, (length, context.agreed.terms.loss), way);
-            });
-            report
-        }
-        Step::Soak => {
-            let mut report = StepReport::new("soak");
-            let length = context.agreed.longest_of(context.passed);
-            both.iter().for_each(|way| {
-                loss(&mut report, context.facts.rate, (length, context.agreed.terms.soak), way);
-            });
+            both.iter().for_each(|way| loss(&mut report, context.facts.rate, (length, time), way));
             report
         }
         Step::Obedience { .. } => obedience(context, if context.is_mine { near } else { far }),
@@ -116,8 +115,11 @@ fn lengths(lengths: &[u64], ways: [(&str, u64); 2]) -> StepReport {
         };
         report.measured(format!("{way}: frames of these bytes pass: {}", list(true)));
         let missing = list(false);
+        // Something with a shorter MTU passes all that are shorter.
+        let are_longest = mask != 0 && (mask + 1).is_power_of_two();
+        let fault = if are_longest { Fault::Length } else { Fault::Loss };
         if !missing.is_empty() {
-            report.fault(Fault::Length, format!("{way}, no frame of these bytes arrived: {missing}"));
+            report.fault(fault, format!("{way}, no frame of these bytes arrived: {missing}"));
         }
     }
     report
@@ -219,10 +221,15 @@ fn obedience(context: &Context<'_>, counts: &Counts) -> StepReport {
     let &[obeyed, ignored, worst, dropped, used, covered, headroom, _] = counts;
     let who = if context.is_mine { "the other end" } else { "this end" };
     let (mut report, stops) = (StepReport::new(format!("obedience of {who}")), obeyed + ignored);
+    if context.facts.headroom.is_none() {
+        report.measured("no priority is lossless, so there is nothing to obey");
+        return report;
+    }
     if stops == 0 {
-        report.unknown(match context.agreed.is_lossless {
-            true => "the stop of the sink brought no XOFF, so nothing was asked of the other end",
-            false => "the ends have no lossless DSCP in common",
+        report.unknown(match (context.agreed.is_lossless, context.passed) {
+            (false, _) => "the ends have no lossless DSCP in common",
+            (true, 0) => "left out, since frames of no length pass in both directions",
+            _ => "no frame or no XOFF came, so nothing was asked of the other end",
         });
         return report;
     }
@@ -240,6 +247,10 @@ fn obedience(context: &Context<'_>, counts: &Counts) -> StepReport {
     }
     if dropped > 0 {
         report.fault(Fault::Dropped, format!("{} frames", thousands(dropped)));
+    }
+    let wanted = context.agreed.terms.stops;
+    if stops < wanted {
+        report.unknown(format!("{} more stops brought no frame or no XOFF", wanted - stops));
     }
     report
 }

@@ -9,9 +9,11 @@ use wire::grants::{self};
 use wire::rate_feedback::Key;
 
 /// The time between two messages.
-const INTERVAL: Interval = Interval::from_millis(100);
-/// Without a message for this long the other end is gone.
+const INTERVAL: Interval = Interval::from_millis(50);
+/// Without a message and a test frame for this long the other end is gone.
 pub const SILENCE: Interval = Interval::from_millis(500);
+/// Without a message for this long it is gone, whatever else arrives: frames may circulate in a loop.
+const MUTE: Interval = Interval::from_secs(5);
 
 /// Messages that changed nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -38,6 +40,8 @@ pub struct Session {
     last: u64,
     /// When that came.
     pub heard_at: Nanos,
+    /// When the last test frame of the other end came.
+    pub frame_at: Nanos,
     /// Its address.
     pub address: Option<MacAddress>,
     /// Where it is.
@@ -59,6 +63,7 @@ impl Session {
             is_proven: false,
             last: 0,
             heard_at: Nanos::ZERO,
+            frame_at: Nanos::ZERO,
             address: None,
             step: 0,
             phase: Phase::Ready,
@@ -112,7 +117,8 @@ impl Session {
 
     /// Whether the other end was there and is gone.
     pub fn is_silent(&self, now: Nanos) -> bool {
-        self.is_proven && now.since(self.heard_at) > SILENCE
+        let last = self.heard_at.max(self.frame_at);
+        self.is_proven && (now.since(last) > SILENCE || now.since(self.heard_at) > MUTE)
     }
 
     /// Makes the next message due at once.
@@ -175,7 +181,7 @@ mod tests {
     fn two_ends_prove_themselves_and_a_message_comes_every_interval() {
         let (mut a, b) = met();
         assert!(a.is_proven && b.is_proven);
-        assert!(a.message(NOW + Interval::from_millis(99), 1, Phase::Ready, &Counts::default()).is_none());
+        assert!(a.message(NOW + Interval::from_millis(49), 1, Phase::Ready, &Counts::default()).is_none());
         assert!(a.message(NOW + INTERVAL, 1, Phase::Ready, &Counts::default()).is_some());
         assert!(!a.is_silent(NOW + SILENCE) && a.is_silent(NOW + SILENCE + Interval(1)));
     }

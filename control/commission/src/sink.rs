@@ -5,7 +5,7 @@ use units::{Interval, Nanos};
 
 /// How long the sink takes frames between two stops.
 const OPEN: Interval = Interval::from_millis(20);
-/// How long it waits for the gateway's own XOFF.
+/// How long it waits for frames, and then for the gateway's own XOFF.
 const PATIENCE: Interval = Interval::from_secs(10);
 /// A link without frames for this long, and four of its delays, is quiet.
 const QUIET: Interval = Interval::from_millis(5);
@@ -85,6 +85,8 @@ impl Sink {
             None => {
                 if self.left > 0 && self.has_seen && now.since(self.since) >= OPEN {
                     (self.is_stopped, self.since) = (true, now);
+                } else if now.since(self.since) > PATIENCE {
+                    self.left = 0;
                 }
             }
             Some(xoff) => {

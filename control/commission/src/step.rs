@@ -68,10 +68,19 @@ impl Agreed {
         }
     }
 
-    /// The longest of the lengths whose bits are set; the shortest of all if none is.
-    pub fn longest_of(&self, passed: u64) -> u64 {
-        let place = (passed & ((1 << self.lengths.len()) - 1)).checked_ilog2().unwrap_or(0);
-        self.lengths[place as usize]
+    /// The longest of the lengths whose bits are set.
+    pub fn longest_of(&self, passed: u64) -> Option<u64> {
+        self.lengths.get(passed.checked_ilog2()? as usize).copied()
+    }
+
+    /// Whether `step` is tried where frames of the lengths with these bits pass.
+    pub fn tries(&self, step: Step, passed: u64) -> bool {
+        match step {
+            Step::Loss(place) => passed & 1 << place != 0,
+            Step::Obedience { .. } => passed != 0 && self.is_lossless,
+            Step::Soak => passed != 0,
+            _ => true,
+        }
     }
 
     /// The steps from [`Step::Delay`] on.

@@ -1,8 +1,12 @@
 //! Planted faults.
 
 use super::world::{KEY, World, faults, file};
+use crate::frame::{self, Stamp, Way};
 use crate::{Fault, Report, Terms, Verdict};
+use core::cell::RefCell;
+use std::rc::Rc;
 use units::Interval;
+use wire::ethernet::MacAddress;
 use wire::rate_feedback::Key;
 
 const TERMS: Terms = Terms { loss: Interval::from_millis(100), stops: 4, soak: Interval::ZERO };
@@ -134,6 +138,72 @@ fn frames_that_come_twice_are_named() {
 }
 
 #[test]
+fn a_frame_that_circulates_does_not_keep_a_step_from_its_end() {
+    let mut world = World::new(TERMS);
+    let back = world.doubler();
+    let kept = Rc::new(RefCell::new(None));
+    let keep = Rc::clone(&kept);
+    world.plant(move |_, frame| {
+        // In the first step of loss.
+        if is_data(frame) && frame[56] == 5 {
+            keep.borrow_mut().get_or_insert_with(|| frame.clone());
+        }
+        Some(Interval::ZERO)
+    });
+    world.each = Box::new(move |asleep| {
+        let is_due = asleep.now.0 % 50_000_000 == 0;
+        if let (true, Some(frame)) = (is_due, &*kept.borrow()) {
+            back(asleep.now, frame.clone());
+        }
+    });
+    names(world, &[Fault::Duplicates]);
+}
+
+#[test]
+fn a_direction_that_brings_no_frame_is_lossy_and_all_that_needs_frames_is_unknown() {
+    let world = World::new(Terms { soak: Interval::from_millis(200), ..TERMS });
+    world.plant(|_, frame| (!is_data(frame)).then_some(Interval::ZERO));
+    let reports = names(world, &[Fault::Loss]);
+    for report in &reports {
+        let unknown = report.steps.iter().filter(|it| it.verdict == Verdict::Unknown);
+        let unknown: Vec<_> = unknown.map(|it| it.step.split(' ').next().unwrap()).collect();
+        let expected = ["loss"; 7].into_iter().chain(["obedience", "obedience", "soak"]);
+        assert_eq!(unknown, expected.collect::<Vec<_>>(), "{}", report.text());
+        assert!(report.suggested.iter().all(|(line, _)| !line.starts_with("mtu")), "{}", report.text());
+    }
+}
+
+#[test]
+fn ports_without_lossless_priorities_have_nothing_to_obey() {
+    let lossless = "[[port.lossless]]\npriorities = [3]\nxoff = \"64KiB\"\nheadroom = \"64KiB\"\n";
+    let lossy = file(&[(lossless, "")]);
+    let reports = names(World::of([&lossy; 2], [KEY; 2], TERMS), &[]);
+    assert_eq!(reports.each_ref().map(|it| it.verdict), [Verdict::Pass; 2], "{}", text(&reports));
+}
+
+#[test]
+fn obedience_ends_and_is_unknown_if_frames_come_no_longer() {
+    let world = World::new(TERMS);
+    // Step 12 and 13, after seven lengths of loss.
+    world.plant(|_, frame| (!is_data(frame) || frame[56] < 12).then_some(Interval::ZERO));
+    let reports = names(world, &[]);
+    assert_eq!(reports.each_ref().map(|it| it.verdict), [Verdict::Unknown; 2], "{}", text(&reports));
+}
+
+#[test]
+fn a_link_that_loses_half_of_all_frames_is_lossy_and_not_silent() {
+    let world = World::new(Terms { loss: Interval::from_secs(1), ..TERMS });
+    let mut state = 1_u64;
+    world.plant(move |_, _| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 63 == 0).then_some(Interval::ZERO)
+    });
+    let reports = world.run();
+    assert!(reports.iter().all(|it| it.complete), "{}", text(&reports));
+    assert!(faults(&reports).contains(&Fault::Loss), "{}", text(&reports));
+}
+
+#[test]
 fn a_peer_that_obeys_later_than_headroom_covers_is_named() {
     let world = World::new(TERMS);
     // 64 KiB are 5 ms at 100 Mb/s.
@@ -196,15 +266,27 @@ fn nothing_is_sent_beside_data_and_the_course_ends() {
         frame[12..14].copy_from_slice(&[8, 0]);
         frame
     };
-    let mut world = World::new(TERMS);
-    world.plant(|_, _| panic!("the first end sends while it listens"));
-    world.pass(Interval::from_millis(1_900));
-    world.plant(|_, _| Some(Interval::ZERO));
-    world.inject(data.clone());
-    world.pass(Interval::from_millis(100));
-    let reports = world.reports();
-    assert!(reports[1].ended.contains("data of others"), "{}", reports[1].text());
-    assert_eq!((reports[1].verdict, reports[1].steps.len()), (Verdict::Unknown, 0));
+    let mut of_another_course = Vec::new();
+    let way = Way { source: MacAddress([2, 0, 0, 0, 0, 8]), destination: MacAddress([2, 0, 0, 0, 0, 9]) };
+    frame::write(
+        &mut of_another_course,
+        way,
+        60,
+        (26, 0),
+        &Stamp { session: 9, number: 0, step: 5, value: 0 },
+    );
+    for data in [data.clone(), of_another_course] {
+        let mut world = World::new(TERMS);
+        world.plant(|_, _| panic!("the first end sends while it listens"));
+        world.plant_back(|_, _| panic!("the second end sends beside data"));
+        world.pass(Interval::from_millis(1_900));
+        world.plant(|_, _| Some(Interval::ZERO));
+        world.inject(data);
+        world.pass(Interval::from_secs(2));
+        let reports = world.reports();
+        assert!(reports[1].ended.contains("data of others"), "{}", reports[1].text());
+        assert_eq!((reports[1].verdict, reports[1].steps.len()), (Verdict::Unknown, 0));
+    }
 
     // In the middle, too.
     let mut world = World::new(TERMS);
@@ -223,17 +305,17 @@ fn an_end_that_hears_no_more_of_the_other_one_lets_all_go_on_and_stops() {
     let (resumed, seen) =
         (std::rc::Rc::new(std::cell::Cell::new(0)), std::rc::Rc::new(std::cell::Cell::new(0)));
     let counters = (resumed.clone(), seen.clone());
-    world.pass(Interval::from_millis(600));
-    world.plant(move |_, frame| {
+    let silent = world.now.get() + Interval::from_millis(600);
+    world.plant(move |now, frame| {
         let (resumed, seen) = &counters;
-        seen.set(seen.get() + u64::from(is_data(frame)));
+        seen.set(seen.get() + u64::from(is_data(frame) && now > silent));
         let resumes = is_pfc(frame) && frame[16..18] == [0, 0xff] && frame[18..34].iter().all(|it| *it == 0);
         resumed.set(resumed.get() + u64::from(resumes));
         Some(Interval::ZERO)
     });
-    world.pass(Interval::from_secs(2));
+    world.pass(Interval::from_millis(2_600));
     assert!(world.is_over());
-    assert_eq!(seen.get(), 0, "nothing is sent any more");
+    assert_eq!((resumed.get(), seen.get()), (3, 0), "all may go on, and no frame is sent any more");
     let reports = world.reports();
     assert!(reports[0].ended.contains("silent") && !reports[0].complete, "{}", reports[0].text());
     assert!(reports[1].ended.contains("interrupted"), "{}", reports[1].text());

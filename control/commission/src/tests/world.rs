@@ -158,7 +158,7 @@ impl Side {
         let shard = Shard::new(ShardId(0), gateway.program.clone(), ledger, owned);
         let (controls, mailbox) = mailbox();
         let monitor = Arc::new(Monitor::default());
-        monitor.promise(gateway.covered_by([LINK]).unwrap());
+        monitor.promise(gateway.covered_by([LINK]).unwrap_or(Interval::from_millis(10)));
         let devices = [(LINK, link), (TEST, test)];
         let worker = Worker::new(clock, shard, devices, mailbox, Arc::clone(&monitor));
         Self { worker, controls, monitor, course, counted: Rc::default() }
@@ -233,6 +233,11 @@ impl World {
     /// Plants a fault into the direction from the first end to the second.
     pub fn plant(&self, plant: impl FnMut(Nanos, &mut Vec<u8>) -> Fate + 'static) {
         self.fibres[0].borrow_mut().plant = Box::new(plant);
+    }
+
+    /// Plants a fault into the other direction.
+    pub fn plant_back(&self, plant: impl FnMut(Nanos, &mut Vec<u8>) -> Fate + 'static) {
+        self.fibres[1].borrow_mut().plant = Box::new(plant);
     }
 
     /// Counts, as the card of the second end, the pauses that it shows or keeps.

@@ -60,8 +60,10 @@ mod with_dpdk {
             false => console::print(&report.text())?,
         }
         files.map_or(Ok(()), |files| files.write(&report))?;
-        let is_good = report.complete && report.verdict != Verdict::Fault;
-        if is_good { Ok(()) } else { Err(Failure::Commission(verdict(&report))) }
+        match report.verdict {
+            Verdict::Pass => Ok(()),
+            Verdict::Unknown | Verdict::Fault => Err(Failure::Commission(verdict(&report))),
+        }
     }
 
     fn refused(error: CommissionError) -> Failure {
@@ -75,9 +77,11 @@ mod with_dpdk {
     fn verdict(report: &Report) -> String {
         let mut faults: Vec<_> = report.faults().map(|it| it.name()).collect();
         faults.dedup();
+        let unknown = report.steps.iter().filter(|it| it.verdict == Verdict::Unknown).map(|it| &*it.step);
         match (faults.is_empty(), report.complete) {
             (false, _) => faults.join(", "),
-            (true, _) => format!("not all steps were done: {}", report.ended),
+            (true, false) => format!("not all steps were done: {}", report.ended),
+            (true, true) => format!("not all could be tried: {}", unknown.collect::<Vec<_>>().join(", ")),
         }
     }
 
@@ -89,7 +93,9 @@ mod with_dpdk {
             fs::create_dir_all(directory).map_err(Failure::uncreated(directory))?;
             let create = |name: &str| {
                 let path = directory.join(name);
-                let file = File::create(&path).map_err(Failure::uncreated(&path))?;
+                // A report of before stays until there is another one.
+                let file = File::options().write(true).create(true).truncate(false).open(&path);
+                let file = file.map_err(Failure::uncreated(&path))?;
                 Ok::<_, Failure>((path, file))
             };
             Ok(Self([create("report.json")?, create("report.html")?, create("suggest.toml")?]))
@@ -98,7 +104,8 @@ mod with_dpdk {
         fn write(self, report: &Report) -> Result<(), Failure> {
             let texts = [console::json(report), page::page(report), report.toml()];
             for ((path, mut file), text) in self.0.into_iter().zip(texts) {
-                file.write_all(text.as_bytes()).map_err(Failure::unwritten(path))?;
+                let written = file.set_len(0).and_then(|()| file.write_all(text.as_bytes()));
+                written.map_err(Failure::unwritten(path))?;
             }
             Ok(())
         }
