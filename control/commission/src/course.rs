@@ -4,14 +4,14 @@ use crate::facts::{Facts, Figures, Terms};
 use crate::frame::{self, KINDS, Stamp, Way};
 use crate::judge::{self, Context, PAUSES, UNKNOWN};
 use crate::load::Load;
+use crate::pauses;
 use crate::report::{Fault, Report, StepReport, Verdict};
 use crate::session::Session;
 use crate::sink::Sink;
 use crate::step::{Agreed, Counts, Phase, Step};
-use units::{Interval, Nanos, PauseQuanta, Priority, PrioritySet};
+use crate::window::Window;
+use units::{Interval, Nanos, Priority};
 use wire::ethernet::{self, EtherType, MacAddress};
-use wire::mac_control::Message as MacControl;
-use wire::pfc;
 use wire::rate_feedback::Key;
 
 /// How long it listens before it sends anything (RFC 6815).
@@ -92,6 +92,7 @@ pub struct Course {
     last: Counts,
     load: Load,
     sink: Sink,
+    window: Window,
     figures: Figures,
     /// Those at the beginning of the step, and of the course.
     before: [Figures; 2],
@@ -123,6 +124,7 @@ impl Course {
             last: Counts::default(),
             load: Load::new(facts.rate, facts.max_frame),
             sink: Sink::new(now, 0, Interval::ZERO),
+            window: Window::default(),
             figures: Figures::default(),
             before: [Figures::default(); 2],
             delay: None,
@@ -182,7 +184,7 @@ impl Course {
         let Ok(view) = ethernet::View::parse(frame) else { return false };
         let ether_type = view.ether_type();
         if ether_type == EtherType::MAC_CONTROL {
-            self.pauses_seen += u64::from(pfc_of(frame).is_some());
+            self.pauses_seen += u64::from(pauses::asks_for_nothing(frame));
             return false;
         }
         match frame::read(frame) {
@@ -222,15 +224,14 @@ impl Course {
 
     /// Looks at a control frame that the gateway sends through the port.
     pub fn see_control(&mut self, now: Nanos, frame: &[u8]) {
-        let is_xoff = |pfc: pfc::View<&[u8]>| pfc.times().iter().flatten().any(|it| *it > PauseQuanta::ZERO);
-        if pfc_of(frame).is_some_and(is_xoff) {
+        if pauses::asks_to_stop(frame, self.priority()) {
             self.sink.see_xoff(now);
         }
     }
 
     /// Obeys a control frame that the gateway sends to the test device.
     pub fn obey(&mut self, now: Nanos, frame: &[u8]) {
-        if let Some(pfc) = pfc_of(frame) {
+        if let Some(pfc) = pauses::read(frame) {
             self.load.obey(now, &pfc);
         }
     }
@@ -255,7 +256,10 @@ impl Course {
                 self.counts[1] |= u64::from(ecn != sent.1) << sent.0;
                 self.counts[2] |= 1 << sent.0;
             }
-            (Step::Loss(_) | Step::Soak, _) => self.counts[judge::RECEIVED] += 1,
+            (Step::Loss(_) | Step::Soak, _) => {
+                let is_new = self.window.see(stamp.number);
+                self.counts[if is_new { judge::RECEIVED } else { judge::TWICE }] += 1;
+            }
             _ => {}
         }
     }
@@ -274,9 +278,14 @@ impl Course {
             Step::Marks => frame::SHORTEST as u64,
             _ => agreed.longest_of(self.passed).unwrap_or_default(),
         };
-        let priority = self.facts.lossless[usize::from(agreed.dscp)].unwrap_or_default();
+        let priority = self.priority();
         let (way, mine) = (self.way(), self.session.mine());
         self.load.send(now, (step, self.at as u8), (agreed, way, mine), (length, priority), out);
+    }
+
+    /// The priority of test frames.
+    fn priority(&self) -> Priority {
+        self.facts.priorities[self.agreed.as_ref().map_or(0, |it| usize::from(it.dscp))]
     }
 
     fn way(&self) -> Way {
@@ -299,7 +308,7 @@ impl Course {
             State::Ended(end, at) => {
                 if self.resumes > 0 {
                     self.resumes -= 1;
-                    out(&self.resume());
+                    out(&pauses::of_nothing(self.facts.mac));
                 }
                 if end != End::Complete || now.since(at) >= LINGERS {
                     return;
@@ -316,15 +325,6 @@ impl Course {
         }
     }
 
-    /// A PFC frame that lets all priorities go on.
-    fn resume(&self) -> [u8; ethernet::MIN_FRAME_LEN] {
-        let mut frame = [0; ethernet::MIN_FRAME_LEN];
-        let all = Priority::all().collect::<PrioritySet>();
-        let written = pfc::Frame::uniform(self.facts.mac, all, PauseQuanta::ZERO).emit(&mut frame);
-        debug_assert!(written.is_ok(), "a PFC frame is this long");
-        frame
-    }
-
     fn send_beside(&mut self, now: Nanos, out: &mut dyn FnMut(&[u8])) {
         let (left, due) = self.beside;
         if self.state != State::Open || self.phase != Phase::Sending || left == 0 || now < due {
@@ -332,7 +332,7 @@ impl Course {
         }
         self.beside = (left - 1, now + APART);
         if self.step() == Step::Passage {
-            out(&self.resume());
+            out(&pauses::of_nothing(self.facts.mac));
         } else {
             let kind = KINDS[left as usize % KINDS.len()];
             let stamp = Stamp { session: self.session.mine(), number: left, step: self.at as u8, value: 0 };
@@ -386,6 +386,7 @@ impl Course {
 
     fn begin(&mut self, now: Nanos) {
         self.load.begin(now);
+        self.window = Window::default();
         let left = match self.step() {
             Step::Passage => PAUSES,
             Step::Marks => OF_EACH_KIND * KINDS.len() as u64,
@@ -393,7 +394,9 @@ impl Course {
         };
         self.beside = (left, now);
         let stops = match &self.agreed {
-            Some(agreed) if self.is_mine() && agreed.tries(self.step(), self.passed) => agreed.terms.stops,
+            Some(agreed) if self.is_mine() && agreed.tries(self.step(), self.passed) => {
+                if self.facts.has_slots { 0 } else { agreed.terms.stops }
+            }
             _ => 0,
         };
         self.sink = Sink::new(now, stops, self.known_delay());
@@ -419,15 +422,15 @@ impl Course {
     /// Completes the figures of the step.
     fn sum_up(&mut self) {
         let ([before, first], now, facts) = (self.before, self.figures, &self.facts);
-        let priority = self.agreed.as_ref().and_then(|it| facts.lossless[usize::from(it.dscp)]);
-        let priority = priority.unwrap_or_default().index();
-        let dropped = now.dropped[priority].saturating_sub(before.dropped[priority]);
+        let priority = self.priority().index();
+        let dropped_out = now.dropped_out[priority].saturating_sub(before.dropped_out[priority]);
+        let dropped_in = now.dropped_in[priority].saturating_sub(before.dropped_in[priority]);
         // A device that restarts counts anew.
         let missed = now.missed.saturating_sub(before.missed);
         self.counts = match self.step() {
             Step::Meet => {
                 let (Terms { loss, stops, soak }, rate) = (facts.terms, facts.rate.bits_per_second());
-                [facts.max_frame.0, rate, facts.lossless_dscps(), loss.0, stops, soak.0, 0, 0]
+                [facts.max_frame.0, rate, facts.lossless, loss.0, stops, soak.0, facts.classes(), 0]
             }
             Step::Delay => [self.delay.map_or(UNKNOWN, |it| it.0), 0, 0, 0, 0, 0, 0, 0],
             Step::Passage => {
@@ -436,13 +439,14 @@ impl Course {
                 [self.pauses_seen, counted.unwrap_or(UNKNOWN), 0, 0, 0, 0, 0, 0]
             }
             Step::Loss(_) | Step::Soak => {
-                [self.load.sent, self.counts[judge::RECEIVED], missed, dropped, 0, 0, 0, 0]
+                let [_, received, _, _, _, twice, ..] = self.counts;
+                [self.load.sent, received, missed, dropped_in, dropped_out, twice, 0, 0]
             }
             Step::Obedience { .. } => {
                 let Sink { obeyed, ignored, worst, .. } = self.sink;
                 let headroom = facts.headroom.unwrap_or_default().0;
                 let (used, covered) = (now.headroom[priority], facts.covered.0);
-                [obeyed, ignored, worst.0, dropped, used, covered, headroom, 0]
+                [obeyed, ignored, worst.0, dropped_in, used, covered, headroom, facts.has_slots.into()]
             }
             Step::Worker => {
                 let late = now.late_turns.saturating_sub(first.late_turns);
@@ -520,14 +524,5 @@ impl Course {
             lines.push(("device.pfc_frames = \"require\"".into(), why.into()));
         }
         lines
-    }
-}
-
-/// The PFC frame that `frame` is.
-fn pfc_of(frame: &[u8]) -> Option<pfc::View<&[u8]>> {
-    let is_control = ethernet::View::parse(frame).ok()?.ether_type() == EtherType::MAC_CONTROL;
-    match MacControl::parse(frame.get(ethernet::HEADER_LEN..)?) {
-        Ok(MacControl::Pfc(pfc)) if is_control => Some(pfc),
-        _ => None,
     }
 }

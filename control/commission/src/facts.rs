@@ -29,8 +29,12 @@ pub struct Facts {
     pub rate: BitRate,
     /// Longest frame, without FCS.
     pub max_frame: Bytes,
-    /// The priority of each DSCP, if it is lossless.
-    pub lossless: [Option<Priority>; 64],
+    /// The priority of each DSCP.
+    pub priorities: [Priority; 64],
+    /// The lossless DSCPs, one bit for each.
+    pub lossless: u64,
+    /// Whether pauses follow slots of time and not the queues (Bifrost).
+    pub has_slots: bool,
     /// The delay of the distance, one way, if the file states a distance.
     pub delay: Option<Interval>,
     /// How much later than the link makes it the last frame may arrive after XOFF.
@@ -46,10 +50,11 @@ impl Facts {
     pub fn of(gateway: &Gateway, port: PortId, terms: Terms) -> Self {
         let settings = gateway.program.port(port);
         let group = |priority: Priority| settings.groups[priority.index()].lossless();
-        let lossless = |code: usize| {
+        let priority = |code: usize| {
             let dscp = Dscp::from_low_bits(code as u8);
-            Some(settings.classification.priority(Some(dscp), None)).filter(|it| group(*it).is_some())
+            settings.classification.priority(Some(dscp), None)
         };
+        let lossless = (0..64).filter(|code| group(priority(*code)).is_some());
         let rate = settings.rate;
         let frame = rate.serialization().time_of(WireBytes::of_frame(settings.max_frame));
         let response =
@@ -61,7 +66,9 @@ impl Facts {
             mac: settings.mac,
             rate,
             max_frame: settings.max_frame,
-            lossless: core::array::from_fn(lossless),
+            priorities: core::array::from_fn(priority),
+            lossless: lossless.fold(0, |bits, code| bits | 1 << code),
+            has_slots: settings.flow_control.bifrost().is_some(),
             delay: gateway.links[port.index()].distance.map(Distance::propagation),
             covered: gateway.covered_lateness(port).unwrap_or_default() + on_the_way,
             headroom: Priority::all().filter_map(|it| Some(group(it)?.headroom)).min(),
@@ -69,10 +76,13 @@ impl Facts {
         }
     }
 
-    /// The DSCPs that are lossless, one bit for each.
-    pub(crate) fn lossless_dscps(&self) -> u64 {
-        let bits = self.lossless.iter().enumerate().filter(|(_, priority)| priority.is_some());
-        bits.fold(0, |bits, (dscp, _)| bits | 1 << dscp)
+    /// A number that differs if lossless DSCPs or their priorities differ: a polynomial of the priorities.
+    pub(crate) fn classes(&self) -> u64 {
+        let digit = |code: usize| match self.lossless & 1 << code {
+            0 => 0,
+            _ => 1 + self.priorities[code].index() as u64,
+        };
+        (0..64).fold(0, |sum: u64, code| sum.wrapping_mul(9).wrapping_add(digit(code)))
     }
 }
 
@@ -81,10 +91,12 @@ impl Facts {
 pub struct Figures {
     /// The delay of the link by peer delay, one way.
     pub delay: Option<Interval>,
-    /// The most headroom that a group of the port has used, by priority.
+    /// The most headroom that a group of the port has used since its watermarks were cleared, by priority.
     pub headroom: [u64; Priority::COUNT],
-    /// Frames that the gateway has dropped, by priority.
-    pub dropped: [u64; Priority::COUNT],
+    /// Frames that the gateway has dropped on their way to the link, by priority.
+    pub dropped_out: [u64; Priority::COUNT],
+    /// Frames that it has dropped on their way from the link.
+    pub dropped_in: [u64; Priority::COUNT],
     /// Frames that the device lost for want of descriptors or memory.
     pub missed: u64,
     /// Pauses that the device has counted; `None` if it counts none.
@@ -96,15 +108,16 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Adds what a worker says of one of both ports.
-    pub fn add(&mut self, seen: &Inspection) {
+    /// Adds what a worker says of the port and of the test device.
+    pub fn add(&mut self, [link, test]: [&Inspection; 2]) {
         let sum = |dropped: &PerReason<Volume>| dropped.iter().map(|it| it.frames).sum::<u64>();
-        self.delay = self.delay.or(seen.port.link_delay.and_then(|it| it.delay));
+        self.delay = link.port.link_delay.and_then(|it| it.delay);
         for index in 0..Priority::COUNT {
-            let used = seen.port.groups[index].headroom_watermark.persistent().0;
-            self.headroom[index] = self.headroom[index].max(used);
-            self.dropped[index] += sum(&seen.port.ingress.dropped[index]);
-            self.dropped[index] += sum(&seen.port.queues[index].dropped);
+            self.headroom[index] = link.port.groups[index].headroom_watermark.since_cleared().0;
+            let dropped = [(test, link), (link, test)].map(|(from, to)| {
+                sum(&from.port.ingress.dropped[index]) + sum(&to.port.queues[index].dropped)
+            });
+            [self.dropped_out[index], self.dropped_in[index]] = dropped;
         }
     }
 }

@@ -12,8 +12,10 @@ pub const UNKNOWN: u64 = u64::MAX;
 /// PFC frames of the passage step.
 pub const PAUSES: u64 = 100;
 
-/// The place of received frames among the figures of the steps with load: sent, received, missed, dropped.
+/// The places of frames that came, and of those that came again, among the figures of the steps with load: sent,
+/// received, missed, dropped on the way in and out, twice.
 pub const RECEIVED: usize = 1;
+pub const TWICE: usize = 5;
 
 /// What is known besides the counts of the step.
 pub struct Context<'a> {
@@ -60,7 +62,8 @@ pub fn judge(step: Step, context: &Context<'_>, near: &Counts, far: &Counts) -> 
 
 fn meet(near: &Counts, far: &Counts) -> StepReport {
     let mut report = StepReport::new("the files of both ends");
-    let (&[frame, rate, dscps, ..], &[far_frame, far_rate, far_dscps, ..]) = (near, far);
+    let &[frame, rate, dscps, _, _, _, classes, _] = near;
+    let &[far_frame, far_rate, far_dscps, _, _, _, far_classes, _] = far;
     let shown = |rate: u64| BitRate::new(rate).map_or_else(String::new, |it| it.to_string());
     report.measured(format!("{}, frames of up to {frame} bytes", shown(rate)));
     if rate != far_rate {
@@ -72,6 +75,8 @@ fn meet(near: &Counts, far: &Counts) -> StepReport {
     if dscps != far_dscps {
         let names = names(dscps ^ far_dscps);
         report.fault(Fault::Classes, format!("only one end has these DSCPs lossless: {names}"));
+    } else if classes != far_classes {
+        report.fault(Fault::Classes, "the ends map lossless DSCPs to different priorities");
     }
     report
 }
@@ -185,7 +190,7 @@ fn loss(
     (length, time): (u64, Interval),
     (way, sender, receiver): &(&str, &Counts, &Counts),
 ) {
-    let (&[sent, _, _, sender_dropped, ..], &[_, received, missed, receiver_dropped, ..]) =
+    let (&[sent, .., sender_dropped, _, _, _], &[_, received, missed, receiver_dropped, _, twice, ..]) =
         (*sender, *receiver);
     if sent == 0 {
         report.unknown(format!("{way}: nothing was sent"));
@@ -211,14 +216,13 @@ fn loss(
     if unexplained > 0 {
         report.fault(Fault::Loss, format!("{way}, {} frames of {}", thousands(unexplained), thousands(sent)));
     }
-    if received > sent {
-        report
-            .fault(Fault::Duplicates, format!("{way}, {} frames more came than were sent", received - sent));
+    if twice > 0 {
+        report.fault(Fault::Duplicates, format!("{way}, {} frames came again", thousands(twice)));
     }
 }
 
 fn obedience(context: &Context<'_>, counts: &Counts) -> StepReport {
-    let &[obeyed, ignored, worst, dropped, used, covered, headroom, _] = counts;
+    let &[obeyed, ignored, worst, dropped, used, covered, headroom, has_slots] = counts;
     let who = if context.is_mine { "the other end" } else { "this end" };
     let (mut report, stops) = (StepReport::new(format!("obedience of {who}")), obeyed + ignored);
     if context.facts.headroom.is_none() {
@@ -227,7 +231,8 @@ fn obedience(context: &Context<'_>, counts: &Counts) -> StepReport {
     }
     if stops == 0 {
         report.unknown(match (context.agreed.is_lossless, context.passed) {
-            (false, _) => "the ends have no lossless DSCP in common",
+            _ if has_slots != 0 => "pauses follow slots (Bifrost), so a stop of the sink asks for none",
+            (false, _) => "the ends have no lossless DSCP of one priority in common",
             (true, 0) => "left out, since frames of no length pass in both directions",
             _ => "no frame or no XOFF came, so nothing was asked of the other end",
         });
@@ -266,4 +271,30 @@ fn worker(ends: [(&str, &Counts); 2]) -> StepReport {
         }
     }
     report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_direction_has_what_the_sender_drops_on_the_way_out_and_the_receiver_on_the_way_in() {
+        let rate = BitRate::new(100_000_000).unwrap();
+        let faults = |sender: &Counts, receiver: &Counts| {
+            let mut report = StepReport::new("loss");
+            loss(&mut report, rate, (60, Interval::from_secs(1)), &("this way", sender, receiver));
+            report.faults.iter().map(|it| it.fault).collect::<Vec<_>>()
+        };
+        let (sent, received) = ([100, 0, 0, 0, 0, 0, 0, 0], [0, 95, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(faults(&sent, &received), [Fault::Loss]);
+        let with = |mut counts: Counts, place: usize| {
+            counts[place] = 5;
+            counts
+        };
+        assert_eq!(faults(&with(sent, 4), &received), [Fault::Dropped]);
+        assert_eq!(faults(&sent, &with(received, 3)), [Fault::Dropped]);
+        // Those of the other direction.
+        assert_eq!(faults(&with(sent, 3), &with(received, 4)), [Fault::Loss]);
+        assert_eq!(faults(&sent, &with(received, 5)), [Fault::Loss, Fault::Duplicates]);
+    }
 }

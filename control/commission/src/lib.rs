@@ -12,12 +12,14 @@ mod facts;
 mod frame;
 mod judge;
 mod load;
+mod pauses;
 mod report;
 mod session;
 mod sink;
 mod step;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use bench::Bench;
 pub use course::{Course, End};

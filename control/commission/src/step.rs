@@ -45,16 +45,16 @@ pub struct Agreed {
     pub lengths: Vec<u64>,
     /// The DSCP of test frames.
     pub dscp: u8,
-    /// Whether it is lossless at both ends.
+    /// Whether it is lossless at both ends, which agree on its priority, too.
     pub is_lossless: bool,
     pub terms: Terms,
 }
 
 impl Agreed {
-    /// What follows from the figures of [`Step::Meet`]: longest frame, rate, lossless DSCPs, and wishes.
+    /// What follows from the figures of [`Step::Meet`]: longest frame, rate, lossless DSCPs, wishes, and classes.
     pub fn of(near: &Counts, far: &Counts) -> Self {
-        let [near_frame, _, near_lossless, near_terms @ ..] = near;
-        let [far_frame, _, far_lossless, far_terms @ ..] = far;
+        let [near_frame, _, near_lossless, near_terms @ .., near_classes, _] = near;
+        let [far_frame, _, far_lossless, far_terms @ .., far_classes, _] = far;
         // Test frames have no tag, for which the longest frame leaves room.
         let longest = (*near_frame).min(*far_frame).saturating_sub(wire::vlan::TAG_LEN as u64);
         let shorter = LENGTHS.into_iter().filter(|length| *length < longest);
@@ -63,7 +63,7 @@ impl Agreed {
         Self {
             lengths: shorter.chain([longest]).collect(),
             dscp: common.trailing_zeros() as u8 % 64,
-            is_lossless: common != 0,
+            is_lossless: common != 0 && near_classes == far_classes,
             terms: Terms { loss: Interval(loss), stops, soak: Interval(soak) },
         }
     }

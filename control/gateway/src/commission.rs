@@ -47,11 +47,8 @@ pub struct CommissionOptions {
     pub terms: Terms,
 }
 
-/// What the control thread tells the course.
-enum Told {
-    Figures(Figures),
-    Interrupted,
-}
+/// What the control thread tells the course: figures, or that the operator interrupts it.
+type Told = Option<Figures>;
 
 /// What the course tells.
 enum Found {
@@ -93,7 +90,15 @@ pub fn commission(
     let facts = Facts::of(&gateway, LINK, options.terms);
     let number = u64::from_ne_bytes(start::drawn()?) | 1;
     let privileges = Arc::new(privileges);
-    let plan = WorkerInputs { gateway: &gateway, posts: &posts, memory: &sum, clock, eal: &eal, privileges, kernel: Cell::new(None) };
+    let plan = WorkerInputs {
+        gateway: &gateway,
+        posts: &posts,
+        memory: &sum,
+        clock,
+        eal: &eal,
+        privileges,
+        kernel: Cell::new(None),
+    };
     let end = Start { key: options.key, number, facts, buffers: buffers.clone() };
     if !wait_for_link(line, &events) {
         return Ok(end.course(clock).report());
@@ -102,11 +107,18 @@ pub fn commission(
     let (mut report, longest) = attend(crew, line, &talk, &events, tell);
     if report.faults().any(|it| it == Fault::SlowCore) && longest > Interval::ZERO {
         let keys = gateway.keys_for_lateness(LINK, longest);
-        report
-            .suggested
-            .push((keys.replace("port.", ""), "covers the longest turn; a core of its own is better".into()));
+        report.suggested.extend(suggested(&keys));
     }
     Ok(report)
+}
+
+/// The lines for the table of a port that `keys` are, which [`Gateway::keys_for_lateness`] made.
+fn suggested(keys: &str) -> impl Iterator<Item = (String, String)> + '_ {
+    let keys = keys.trim_start_matches("port.");
+    let table = if keys.starts_with("bifrost.") { "bifrost." } else { "" };
+    keys.trim_start_matches(table).split(" and ").map(move |key| {
+        (format!("{table}{key}"), "covers the longest turn; a core of its own is better".into())
+    })
 }
 
 /// What makes a course, on the thread of its worker.
@@ -171,8 +183,8 @@ fn converse(hears: Receiver<Told>, finds: Sender<Found>) -> impl FnMut(Nanos, &m
     let (mut steps, mut is_told) = (0, false);
     move |now, course| {
         match hears.try_recv() {
-            Ok(Told::Figures(figures)) => course.read(figures),
-            Ok(Told::Interrupted) => course.end(now, End::Interrupted),
+            Ok(Some(figures)) => course.read(figures),
+            Ok(None) => course.end(now, End::Interrupted),
             Err(_) => {}
         }
         for step in course.reports(steps) {
@@ -201,6 +213,8 @@ fn attend(
         match talk.found.recv_timeout(LOOK) {
             Ok(Found::All(report)) => break Some(report),
             Ok(Found::Step(step)) => {
+                // Each step has watermarks of its own.
+                crew.clear_watermarks();
                 tell(&step);
                 steps.push(step);
                 continue;
@@ -209,11 +223,11 @@ fn attend(
             Err(RecvTimeoutError::Timeout) => {}
         }
         if let Ok(Event::Terminate) = events.try_recv() {
-            let _ = talk.told.send(Told::Interrupted);
+            let _ = talk.told.send(None);
         }
         if let Some(figures) = read(&mut crew, line, first) {
             longest = longest.max(figures.longest_turn);
-            let _ = talk.told.send(Told::Figures(figures));
+            let _ = talk.told.send(Some(figures));
         }
     };
     crew.stop();
@@ -242,8 +256,26 @@ fn read(crew: &mut Crew, line: &DpdkLine, first: Option<PausesCounted>) -> Optio
         longest_turn: monitor.longest_turn(),
         ..Figures::default()
     };
-    for seen in seen.into_iter().next()? {
-        figures.add(&*seen?);
-    }
+    let mut ports = seen.into_iter().next()?.into_iter();
+    let (link, test) = (ports.next()??, ports.next()??);
+    figures.add([&link, &test]);
     Some(figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_for_lateness_are_lines_of_toml_for_each_scheme() {
+        for (keys, lines) in [
+            ("port.interface_delay = \"2ms\"", "interface_delay = \"2ms\""),
+            (
+                "port.bifrost.lateness = \"2ms\" and holdover = \"1ms\"",
+                "bifrost.lateness = \"2ms\"\nbifrost.holdover = \"1ms\"",
+            ),
+        ] {
+            assert_eq!(suggested(keys).map(|(line, _)| line).collect::<Vec<_>>().join("\n"), lines);
+        }
+    }
 }

@@ -138,6 +138,23 @@ fn frames_that_come_twice_are_named() {
 }
 
 #[test]
+fn a_loss_and_a_frame_that_comes_twice_are_both_named() {
+    let world = World::new(TERMS);
+    let back = world.doubler();
+    let mut passed = 0;
+    world.plant(move |now, frame| {
+        passed += u64::from(is_data(frame) && frame[56] == 5);
+        match passed {
+            50 if is_data(frame) => return None,
+            60 if is_data(frame) => back(now, frame.clone()),
+            _ => {}
+        }
+        Some(Interval::ZERO)
+    });
+    names(world, &[Fault::Loss, Fault::Duplicates]);
+}
+
+#[test]
 fn a_frame_that_circulates_does_not_keep_a_step_from_its_end() {
     let mut world = World::new(TERMS);
     let back = world.doubler();
@@ -256,6 +273,21 @@ fn files_that_differ_are_named() {
     let other = file(&[("mtu = 1500", "mtu = 1400"), ("\"26\" = 3", "\"26\" = 3, \"27\" = 3")]);
     let world = World::of([&file(&[]), &other], [KEY; 2], TERMS);
     names(world, &[Fault::Classes, Fault::MaxFrame]);
+
+    let other = file(&[("\"26\" = 3", "\"26\" = 4"), ("priorities = [3]", "priorities = [4]")]);
+    let reports = names(World::of([&file(&[]), &other], [KEY; 2], TERMS), &[Fault::Classes]);
+    assert!(reports[0].steps[0].faults[0].text.contains("different priorities"), "{}", text(&reports));
+}
+
+#[test]
+fn obedience_is_unknown_where_pauses_follow_slots() {
+    let bifrost = file(&[(
+        "link_delay = {",
+        "flow_control = \"bifrost\"\nbifrost = { lateness = \"1ms\" }\nlink_delay = {",
+    )]);
+    let reports = names(World::of([&bifrost; 2], [KEY; 2], TERMS), &[]);
+    assert_eq!(reports.each_ref().map(|it| it.verdict), [Verdict::Unknown; 2], "{}", text(&reports));
+    assert!(reports[0].text().contains("Bifrost"), "{}", text(&reports));
 }
 
 #[test]

@@ -137,6 +137,8 @@ struct Side {
     course: Rc<RefCell<Course>>,
     /// Pauses that the card counts; `None` if it counts none.
     counted: Rc<Cell<Option<u64>>>,
+    /// Steps whose end the control side has seen.
+    steps: usize,
 }
 
 impl Side {
@@ -161,7 +163,7 @@ impl Side {
         monitor.promise(gateway.covered_by([LINK]).unwrap_or(Interval::from_millis(10)));
         let devices = [(LINK, link), (TEST, test)];
         let worker = Worker::new(clock, shard, devices, mailbox, Arc::clone(&monitor));
-        Self { worker, controls, monitor, course, counted: Rc::default() }
+        Self { worker, controls, monitor, course, counted: Rc::default(), steps: 0 }
     }
 
     /// What the control side of a gateway does.
@@ -172,10 +174,19 @@ impl Side {
             pauses_counted: self.counted.get(),
             ..Figures::default()
         };
-        while let Some(Reply::Inspected(_, seen)) = self.controls.receive() {
-            figures.add(&seen);
+        let mut receive = || match self.controls.receive() {
+            Some(Reply::Inspected(_, seen)) => Some(seen),
+            _ => None,
+        };
+        if let (Some(link), Some(test)) = (receive(), receive()) {
+            figures.add([&link, &test]);
         }
-        self.course.borrow_mut().read(figures);
+        let mut course = self.course.borrow_mut();
+        course.read(figures);
+        if !course.reports(self.steps).is_empty() {
+            self.steps += 1;
+            self.controls.send(Command::ClearWatermarks).unwrap();
+        }
         for port in [LINK, TEST] {
             self.controls.send(Command::Inspect(port, Box::<Inspection>::default())).unwrap();
         }
