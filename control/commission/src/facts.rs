@@ -33,7 +33,7 @@ pub struct Facts {
     pub priorities: [Priority; 64],
     /// The lossless DSCPs, one bit for each.
     pub lossless: u64,
-    /// Whether pauses follow slots of time and not the queues (Bifrost).
+    /// Whether pauses follow slots of time and not the queues.
     pub has_slots: bool,
     /// The delay of the distance, one way, if the file states a distance.
     pub delay: Option<Interval>,
@@ -68,7 +68,7 @@ impl Facts {
             max_frame: settings.max_frame,
             priorities: core::array::from_fn(priority),
             lossless: lossless.fold(0, |bits, code| bits | 1 << code),
-            has_slots: settings.flow_control.bifrost().is_some(),
+            has_slots: settings.flow_control.has_slots(),
             delay: gateway.links[port.index()].distance.map(Distance::propagation),
             covered: gateway.covered_lateness(port).unwrap_or_default() + on_the_way,
             headroom: Priority::all().filter_map(|it| Some(group(it)?.headroom)).min(),

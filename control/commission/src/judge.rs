@@ -231,7 +231,7 @@ fn obedience(context: &Context<'_>, counts: &Counts) -> StepReport {
     }
     if stops == 0 {
         report.unknown(match (context.agreed.is_lossless, context.passed) {
-            _ if has_slots != 0 => "pauses follow slots (Bifrost), so a stop of the sink asks for none",
+            _ if has_slots != 0 => "pauses follow slots of time here, so a stop of the sink asks for none",
             (false, _) => "the ends have no lossless DSCP of one priority in common",
             (true, 0) => "left out, since frames of no length pass in both directions",
             _ => "no frame or no XOFF came, so nothing was asked of the other end",

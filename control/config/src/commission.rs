@@ -16,7 +16,7 @@ use crate::load::{gateway, load};
 use crate::problem::ConfigError;
 
 /// The port in the place of all other ports.
-pub const TEST_PORT: &str = "commission";
+const TEST_PORT: &str = "commission";
 
 /// Frames for which a group of the test port has headroom: the test device stops within a burst.
 const BURSTS: u64 = 64;
@@ -30,23 +30,12 @@ pub enum CommissionError {
     /// The file, or what would remain of it, is not valid.
     #[error("{0}")]
     Config(#[from] ConfigError),
-    /// The file has no port of this name.
-    #[error("there is no port \"{got}\"; there are {}", valid.join(", "))]
-    NoPort {
-        /// The name.
-        got: String,
-        /// The names of the ports.
-        valid: Vec<String>,
-    },
-    /// The port has no device.
-    #[error("port {0} has no device ([port.device])")]
-    NoDevice(String),
-    /// The file with the key is of no use.
-    #[error("--key-file: {0}")]
-    Key(String),
+    /// There is no such port, it has no device, or the file with the key is of no use.
+    #[error("{0}")]
+    Refused(String),
 }
 
-/// The gateway in the file at `path`, of which only `port` remains, as port 0. Port 1 is [`TEST_PORT`], patched to
+/// The gateway in the file at `path`, of which only `port` remains, as port 0. Port 1, named `commission`, is patched to
 /// it, without a device. The port measures its delay, and one worker serves both ports.
 ///
 /// # Errors
@@ -54,11 +43,11 @@ pub enum CommissionError {
 pub fn for_commission(path: &Path, port: &str) -> Result<Gateway, CommissionError> {
     let whole = load(path)?;
     let Some(number) = whole.port(port) else {
-        let valid = whole.port_names().map(str::to_owned).collect();
-        return Err(CommissionError::NoPort { got: port.into(), valid });
+        let names = whole.port_names().collect::<Vec<_>>().join(", ");
+        return Err(CommissionError::Refused(format!("there is no port \"{port}\"; there are {names}")));
     };
     if whole.runtime.devices[number.index()].is_none() {
-        return Err(CommissionError::NoDevice(port.into()));
+        return Err(CommissionError::Refused(format!("port {port} has no device ([port.device])")));
     }
     let unreadable = |source| ConfigError::Unreadable { path: path.into(), source };
     let text = alone(&read_text(path).map_err(unreadable)?, &whole, number);
@@ -68,9 +57,9 @@ pub fn for_commission(path: &Path, port: &str) -> Result<Gateway, CommissionErro
 /// The key in the file at `path`.
 ///
 /// # Errors
-/// [`CommissionError::Key`].
+/// [`CommissionError::Refused`].
 pub fn commission_key(path: &Path) -> Result<Key, CommissionError> {
-    link_key::read_file(path).map_err(|kind| CommissionError::Key(kind.to_string()))
+    link_key::read_file(path).map_err(|kind| CommissionError::Refused(format!("--key-file: {kind}")))
 }
 
 /// What remains of the document in `text`, which describes `whole`.

@@ -54,7 +54,7 @@ mod value;
 mod watchdog;
 
 pub use bundle_sum::{BundleSum, Detection, MemberSum};
-pub use commission::{CommissionError, TEST_PORT, commission_key, for_commission};
+pub use commission::{CommissionError, commission_key, for_commission};
 pub use device::af_packet;
 pub use diff::{Change, diff, not_live, shared_that_fits};
 pub use file::{FileError, read_text};

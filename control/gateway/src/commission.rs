@@ -5,22 +5,22 @@
 
 use core::cell::Cell;
 use core::time::Duration;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
-use ::commission::{Bench, Course, End, Facts, Fault, Figures, Report, StepReport, Terms, Verdict};
+use ::commission::{Bench, Course, End, Facts, Fault, Figures, Report, Terms};
 use config::Gateway;
-use dpdk::{PausesCounted, ResidentMemory, Tsc};
+use dpdk::{Mbuf, PausesCounted, ResidentMemory, Tsc};
 use switch::{Ledger, Shard, ShardId};
 use units::{Interval, Nanos, PortId};
 use wire::rate_feedback::Key;
-use worker::Clock;
+use worker::{Clock, Device};
 
 use crate::RunError;
 use crate::clock::WireClock;
 use crate::crew::{self, Crew};
-use crate::device::WireDevice;
 use crate::device_mtu::DeviceMtus;
 use crate::event::Event;
 use crate::line::{DpdkLine, Line};
@@ -36,35 +36,14 @@ const TEST: PortId = PortId(1);
 /// How often the control thread reads device and worker.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What is commissioned, and how.
-#[derive(Clone, Debug)]
-pub struct CommissionOptions {
-    /// The file of the gateway.
-    pub path: PathBuf,
-    /// The key that both ends share.
-    pub key: Key,
-    /// How long the steps take.
-    pub terms: Terms,
-}
-
 /// What the control thread tells the course: figures, or that the operator interrupts it.
 type Told = Option<Figures>;
 
-/// What the course tells.
-enum Found {
-    Step(StepReport),
-    All(Report),
-}
-
-/// Commissions port 0 of `gateway`, which [`config::for_commission`] made. Calls `tell` with each step that is done.
+/// Commissions port 0 of `gateway`, which [`config::for_commission`] made of the file at `path`. Both ends share `key`.
 ///
 /// # Errors
-/// [`RunError`]: what keeps the gateway from starting.
-pub fn commission(
-    options: &CommissionOptions,
-    gateway: Gateway,
-    tell: impl FnMut(&StepReport),
-) -> Result<Report, RunError> {
+/// [`RunError`]: what keeps the gateway from starting, and [`RunError::Panicked`].
+pub fn commission(path: &Path, key: Key, terms: Terms, gateway: Gateway) -> Result<Report, RunError> {
     // Without glibc there is nothing to limit.
     let _ = ResidentMemory::returns_what_is_freed();
     let (sender, events) = channel();
@@ -79,7 +58,7 @@ pub fn commission(
     let Devices { mut lines, mut parts } = opened;
     start::doubt_counter();
     let clock = WireClock(Tsc::calibrate(CALIBRATION)?);
-    privileges.give_up(&gateway, &options.path, |_, _| Ok(()))?;
+    privileges.give_up(&gateway, path, |_, _| Ok(()))?;
     // The lateness of the worker is that of the port: the test device waits for it.
     let own: Vec<_> = posts.iter().map(|post| Post { core: post.core, ports: vec![LINK] }).collect();
     let (gateway, _) = start::test_lateness(&gateway, &own)?;
@@ -87,7 +66,7 @@ pub fn commission(
     let (Some(line), Some(device)) = (lines.first_mut(), parts.devices.first_mut().and_then(Vec::pop)) else {
         return Err(RunError::NoDevice(start::without_device(&gateway)));
     };
-    let facts = Facts::of(&gateway, LINK, options.terms);
+    let facts = Facts::of(&gateway, LINK, terms);
     let number = u64::from_ne_bytes(start::drawn()?) | 1;
     let privileges = Arc::new(privileges);
     let plan = WorkerInputs {
@@ -99,12 +78,15 @@ pub fn commission(
         privileges,
         kernel: Cell::new(None),
     };
-    let end = Start { key: options.key, number, facts, buffers: buffers.clone() };
+    let course = move |mut clock: WireClock| Course::new(facts, key, number, clock.now());
     if !wait_for_link(line, &events) {
-        return Ok(end.course(clock).report());
+        return Ok(course(clock).report());
     }
-    let (crew, talk) = ResidentMemory::around(|| employ(&plan, device, end))?;
-    let (mut report, longest) = attend(crew, line, &talk, &events, tell);
+    let data = buffers.data.clone();
+    let pool = move |bytes: &[u8]| data.frame(bytes);
+    let pair = move |turn| Bench::pair(device, pool, course(clock), &clock, turn);
+    let (crew, talk) = ResidentMemory::around(|| employ(&plan, pair))?;
+    let (mut report, longest) = attend(crew, line, &talk, &events)?;
     if report.faults().any(|it| it == Fault::SlowCore) && longest > Interval::ZERO {
         let keys = gateway.keys_for_lateness(LINK, longest);
         report.suggested.extend(suggested(&keys));
@@ -115,24 +97,12 @@ pub fn commission(
 /// The lines for the table of a port that `keys` are, which [`Gateway::keys_for_lateness`] made.
 fn suggested(keys: &str) -> impl Iterator<Item = (String, String)> + '_ {
     let keys = keys.trim_start_matches("port.");
-    let table = if keys.starts_with("bifrost.") { "bifrost." } else { "" };
-    keys.trim_start_matches(table).split(" and ").map(move |key| {
+    let path = keys.split(' ').next().unwrap_or_default();
+    // The table of the first key is that of the others.
+    let (table, keys) = keys.split_at(path.rfind('.').map_or(0, |dot| dot + 1));
+    keys.split(" and ").map(move |key| {
         (format!("{table}{key}"), "covers the longest turn; a core of its own is better".into())
     })
-}
-
-/// What makes a course, on the thread of its worker.
-struct Start {
-    key: Key,
-    number: u64,
-    facts: Facts,
-    buffers: Buffers,
-}
-
-impl Start {
-    fn course(self, mut clock: WireClock) -> Course {
-        Course::new(self.facts, self.key, self.number, clock.now())
-    }
 }
 
 /// Waits for the link; returns false if the operator ends it before.
@@ -152,18 +122,22 @@ fn wait_for_link(line: &mut DpdkLine, events: &Receiver<Event>) -> bool {
 /// Both ends of what control thread and course tell each other.
 struct Talk {
     told: Sender<Told>,
-    found: Receiver<Found>,
+    found: Receiver<Report>,
+    /// Steps that are done.
+    steps: Arc<AtomicUsize>,
 }
 
-/// Starts the worker of both devices.
-fn employ(plan: &WorkerInputs<'_>, device: WireDevice, start: Start) -> Result<(Crew, Talk), RunError> {
+/// Starts the worker of both devices, which `pair` makes of what it does in each turn.
+fn employ<D: Device<Frame = Mbuf>>(
+    plan: &WorkerInputs<'_>,
+    pair: impl FnOnce(Box<dyn FnMut(Nanos, &mut Course)>) -> [D; 2] + Send + 'static,
+) -> Result<(Crew, Talk), RunError> {
     let (told, hears) = channel();
     let (finds, found) = channel();
-    let clock = plan.clock;
+    let steps = Arc::new(AtomicUsize::new(0));
+    let done = steps.clone();
     let devices = move || {
-        let data = start.buffers.data.clone();
-        let pool = move |bytes: &[u8]| data.frame(bytes);
-        let [link, test] = Bench::pair(device, pool, start.course(clock), &clock, converse(hears, finds));
+        let [link, test] = pair(Box::new(converse(hears, finds, done)));
         vec![(LINK, link), (TEST, test)]
     };
     let core = plan.posts.first().map_or(0, |post| post.core);
@@ -175,26 +149,27 @@ fn employ(plan: &WorkerInputs<'_>, device: WireDevice, start: Start) -> Result<(
     crew::promise(&member.monitor, &[LINK], plan.gateway);
     let names = plan.gateway.port_names().map(str::to_owned).collect();
     let patience = Duration::from_nanos(plan.gateway.runtime.control.stall.0);
-    Ok((Crew::new(vec![member], names, patience), Talk { told, found }))
+    Ok((Crew::new(vec![member], names, patience), Talk { told, found, steps }))
 }
 
 /// What the worker does in each turn to talk with the control thread: nothing that waits.
-fn converse(hears: Receiver<Told>, finds: Sender<Found>) -> impl FnMut(Nanos, &mut Course) {
-    let (mut steps, mut is_told) = (0, false);
+fn converse(
+    hears: Receiver<Told>,
+    finds: Sender<Report>,
+    steps: Arc<AtomicUsize>,
+) -> impl FnMut(Nanos, &mut Course) {
+    let mut is_told = false;
     move |now, course| {
         match hears.try_recv() {
             Ok(Some(figures)) => course.read(figures),
             Ok(None) => course.end(now, End::Interrupted),
             Err(_) => {}
         }
-        for step in course.reports(steps) {
-            steps += 1;
-            // No one hears it if the process is ending.
-            let _ = finds.send(Found::Step(step.clone()));
-        }
+        steps.store(course.steps_done(), Ordering::Relaxed);
         if !is_told && course.is_over(now) {
             is_told = true;
-            let _ = finds.send(Found::All(course.report()));
+            // No one hears it if the process is ending.
+            let _ = finds.send(course.report());
         }
     }
 }
@@ -205,22 +180,21 @@ fn attend(
     line: &DpdkLine,
     talk: &Talk,
     events: &Receiver<Event>,
-    mut tell: impl FnMut(&StepReport),
-) -> (Report, Interval) {
+) -> Result<(Report, Interval), RunError> {
     let first = line.pauses_counted();
-    let (mut steps, mut longest) = (Vec::new(), Interval::ZERO);
+    let (mut steps, mut longest) = (0, Interval::ZERO);
     let report = loop {
         match talk.found.recv_timeout(LOOK) {
-            Ok(Found::All(report)) => break Some(report),
-            Ok(Found::Step(step)) => {
-                // Each step has watermarks of its own.
-                crew.clear_watermarks();
-                tell(&step);
-                steps.push(step);
-                continue;
-            }
-            Err(RecvTimeoutError::Disconnected) => break None,
+            Ok(report) => break Ok(report),
+            Err(RecvTimeoutError::Disconnected) => break Err(RunError::Panicked),
             Err(RecvTimeoutError::Timeout) => {}
+        }
+        let done = talk.steps.load(Ordering::Relaxed);
+        if done != steps {
+            steps = done;
+            // Each step has watermarks of its own.
+            crew.clear_watermarks();
+            tracing::info!("{steps} steps are done");
         }
         if let Ok(Event::Terminate) = events.try_recv() {
             let _ = talk.told.send(None);
@@ -231,16 +205,7 @@ fn attend(
         }
     };
     crew.stop();
-    let panicked = || Report {
-        port: String::new(),
-        complete: false,
-        ended: "the worker panicked, which is a bug".into(),
-        verdict: Verdict::Unknown,
-        steps,
-        suggested: Vec::new(),
-        ignored: Default::default(),
-    };
-    (report.unwrap_or_else(panicked), longest)
+    Ok((report?, longest))
 }
 
 /// Reads worker and device; `None` if the worker does not answer in time.

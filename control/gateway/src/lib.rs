@@ -80,7 +80,7 @@ mod socket_file;
 mod start;
 
 #[cfg(feature = "dpdk")]
-pub use commission::{CommissionOptions, commission};
+pub use commission::commission;
 #[cfg(feature = "dpdk")]
 pub use control::Ended;
 #[cfg(feature = "dpdk")]

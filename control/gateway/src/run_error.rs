@@ -84,6 +84,9 @@ pub enum RunError {
     /// The thread of the path to the kernel cannot be started.
     #[error("cannot start the thread of the kernel path: {0}")]
     KernelThread(io::Error),
+    /// The worker of a commissioned port ended without a report.
+    #[error("the worker panicked, which is a bug")]
+    Panicked,
     /// A worker cannot be started.
     #[error("cannot start the worker on core {core}: {source}")]
     Thread {

@@ -27,7 +27,6 @@ mod with_dpdk {
     use crate::run::start_log;
     use commission::{Report, Terms, Verdict};
     use config::CommissionError;
-    use gateway::CommissionOptions;
     use std::fs::{self, File};
     use std::io::Write;
     use std::path::{Path, PathBuf};
@@ -51,10 +50,7 @@ mod with_dpdk {
             Terms { loss: args.duration.unwrap_or(loss), stops, soak: args.soak.unwrap_or(Interval::ZERO) };
         // The account that the gateway changes to may not be allowed to make them.
         let files = args.out.as_deref().map(Files::create).transpose()?;
-        let options = CommissionOptions { path: args.config.clone(), key, terms };
-        let report = gateway::commission(&options, gateway, |step| {
-            tracing::info!("{}: {}", step.step, step.verdict.name());
-        })?;
+        let report = gateway::commission(&args.config, key, terms, gateway)?;
         match args.json {
             true => console::print(&console::json(&report))?,
             false => console::print(&report.text())?,

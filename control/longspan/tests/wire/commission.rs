@@ -234,7 +234,7 @@ fn slow(lab: &Lab) {
     let said = Said::by(lab, || {
         let mut ends = [0, 1].map(start);
         // The buffer covers some 210 ms; the other end waits for 500.
-        ends[0].wait_for_output("marks: pass");
+        ends[0].wait_for_output("4 steps are done");
         ends[0].signal(Signal::STOP);
         let stopped = Instant::now();
         crate::lab::wait_until("a late turn", || stopped.elapsed() > Duration::from_millis(300));

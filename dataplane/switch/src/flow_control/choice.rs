@@ -92,6 +92,11 @@ impl FlowControl {
         }
     }
 
+    /// Whether its pauses follow slots of time, and not the queues.
+    pub const fn has_slots(&self) -> bool {
+        self.bifrost().is_some()
+    }
+
     /// [`Self::bifrost`], to be changed.
     pub const fn bifrost_mut(&mut self) -> Option<&mut settings::Bifrost> {
         match self {
