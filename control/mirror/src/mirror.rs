@@ -1,9 +1,9 @@
 //! What is known of a kernel, and the routes that follow from it.
 
-use crate::netlink::{Hops, Message};
+use crate::netlink::{HOPS_MAX, Hops, Message, Path};
 use core::net::IpAddr;
 use ipnet::IpNet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use switch::{LearnedRoute, Neighbour};
 use units::PortId;
 use wire::ethernet::MacAddress;
@@ -12,8 +12,6 @@ use wire::ethernet::MacAddress;
 pub const ROUTES_MAX: usize = 10_240;
 /// The most neighbours.
 pub const NEIGHBOURS_MAX: usize = 4_096;
-/// Next hops of a route, at most.
-const HOPS_MAX: usize = 64;
 
 /// The interface of a port in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,36 +90,24 @@ impl Mirror {
 
     /// Takes a message.
     pub fn see(&mut self, message: Message) {
-        match message {
-            Message::Done | Message::Refused => {}
-            Message::Lost => self.stale = true,
-            Message::Link { index, name, is_up } => self.see_link(index, &name, is_up),
-            Message::Neighbour { link, .. } if !self.links.contains_key(&link) => {}
+        let (outcome, what) = match message {
+            Message::Done | Message::Refused => return,
+            Message::Lost => return self.stale = true,
+            Message::Link { index, name, is_up } => return self.see_link(index, &name, is_up),
+            Message::Neighbour { link, .. } if !self.links.contains_key(&link) => return,
             Message::Neighbour { link, address, station } => {
-                let of = (NEIGHBOURS_MAX, Beyond::Neighbours);
-                Self::set(
-                    &mut self.neighbours,
-                    (link, address),
-                    station,
-                    of,
-                    (&mut self.changed, &mut self.beyond),
-                );
+                let key = (link, address);
+                (set(&mut self.neighbours, key, station, NEIGHBOURS_MAX), Beyond::Neighbours)
             }
-            Message::NextHop { id, hop } => {
-                let of = (ROUTES_MAX, Beyond::NextHops);
-                Self::set(&mut self.objects, id, hop, of, (&mut self.changed, &mut self.beyond));
-            }
+            Message::NextHop { id, hop } => (set(&mut self.objects, id, hop, ROUTES_MAX), Beyond::NextHops),
             Message::Route { prefix, metric, hops, is_gone } => {
                 let hops = if is_gone { self.left(&(prefix, metric), &hops) } else { Some(hops) };
-                let of = (ROUTES_MAX, Beyond::Routes);
-                Self::set(
-                    &mut self.routes,
-                    (prefix, metric),
-                    hops,
-                    of,
-                    (&mut self.changed, &mut self.beyond),
-                );
+                (set(&mut self.routes, (prefix, metric), hops, ROUTES_MAX), Beyond::Routes)
             }
+        };
+        match outcome {
+            Some(changed) => self.changed |= changed,
+            None => self.beyond = Some(what),
         }
     }
 
@@ -150,29 +136,9 @@ impl Mirror {
         }
     }
 
-    /// Sets or removes an entry, within bounds.
-    fn set<K: Ord, V: PartialEq>(
-        entries: &mut BTreeMap<K, V>,
-        key: K,
-        value: Option<V>,
-        (most, what): (usize, Beyond),
-        (changed, beyond): (&mut bool, &mut Option<Beyond>),
-    ) {
-        let Some(value) = value else {
-            *changed |= entries.remove(&key).is_some();
-            return;
-        };
-        if entries.len() >= most && !entries.contains_key(&key) {
-            *beyond = Some(what);
-            return;
-        }
-        if entries.get(&key) != Some(&value) {
-            entries.insert(key, value);
-            *changed = true;
-        }
-    }
-
-    /// The routes for the switch: neighbours as routes to their addresses, then the routes through interfaces of the gateway.
+    /// The routes for the switch, in the order of prefixes, each once: routes through interfaces of the gateway, and
+    /// routes to neighbours. A neighbour is a destination only where the kernel looks for its address: where the longest
+    /// match leads to it over its link. Elsewhere its address is a claim, and serves as a next hop alone.
     ///
     /// # Errors
     /// [`Beyond`]: the kernel has more than that, so the table before has to do.
@@ -180,62 +146,87 @@ impl Mirror {
         if let Some(beyond) = self.beyond {
             return Err(beyond);
         }
-        let of_neighbour = |(link, address): &(u32, IpAddr)| {
-            // Those of a link alone are no destinations.
-            let is_local = matches!(address, IpAddr::V6(it) if it.segments()[0] & 0xffc0 == 0xfe80);
-            let hops = vec![self.neighbour(*link, *address).filter(|_| !is_local)?];
-            Some(LearnedRoute { prefix: IpNet::from(*address), hops })
-        };
-        let mut table: Vec<_> = self.neighbours.keys().filter_map(of_neighbour).collect();
-        let mut last = None;
+        let mut best = BTreeMap::new();
         for ((prefix, _), hops) in &self.routes {
             // The lowest metric comes first.
-            if last.replace(prefix) != Some(prefix) {
-                let hops = self.reached(hops);
-                table.extend(hops.map(|hops| LearnedRoute { prefix: *prefix, hops }));
-            }
+            best.entry(*prefix).or_insert_with(|| self.paths(hops));
         }
-        Ok(table)
-    }
-
-    fn neighbour(&self, link: u32, address: IpAddr) -> Option<Neighbour> {
-        let tap = &self.taps[*self.links.get(&link)?];
-        let (mac, is_permanent) = *self.neighbours.get(&(link, address))?;
-        (tap.learns || is_permanent).then_some(Neighbour { address, mac, port: tap.port })
-    }
-
-    fn objects<'a>(&'a self, ids: &'a [u32]) -> impl Iterator<Item = &'a Hops> {
-        ids.iter().take(HOPS_MAX).filter_map(|id| self.objects.get(id))
-    }
-
-    /// The stations of a route; `None` if it leads through other interfaces alone.
-    fn reached(&self, hops: &Hops) -> Option<Vec<Neighbour>> {
-        let mut links = Vec::new();
-        match hops {
-            Hops::Nowhere => return Some(Vec::new()),
-            Hops::Links(hops) => links.extend(hops.iter().take(HOPS_MAX)),
-            // A group has no groups as members.
-            Hops::Objects(ids) => {
-                for object in self.objects(ids) {
-                    let group = match object {
-                        Hops::Objects(ids) => self.objects(ids).collect(),
-                        one => vec![one],
-                    };
-                    for hops in group {
-                        match hops {
-                            Hops::Links(hops) => links.extend(hops.iter().take(HOPS_MAX)),
-                            Hops::Nowhere => return Some(Vec::new()),
-                            Hops::Objects(_) => {}
-                        }
-                    }
-                    links.truncate(HOPS_MAX);
+        let stations = |(prefix, paths): (&IpNet, &Option<Vec<Path>>)| {
+            // Without a gateway, a route to one address leads to its neighbour.
+            let host = Some(prefix.addr()).filter(|_| prefix.prefix_len() == prefix.max_prefix_len());
+            let station = |(link, gateway): &Path| Some(self.neighbour(*link, gateway.or(host)?)?.0);
+            Some((*prefix, paths.as_ref()?.iter().filter_map(station).collect()))
+        };
+        let mut table: BTreeMap<IpNet, Vec<Neighbour>> = best.iter().filter_map(stations).collect();
+        let lengths: BTreeSet<_> = best.keys().map(IpNet::prefix_len).collect();
+        let is_on_link = |link: u32, address: IpAddr| {
+            let of = |length: &u8| best.get(&IpNet::new(address, *length).ok()?.trunc());
+            let longest = lengths.iter().rev().find_map(of);
+            longest.and_then(Option::as_ref).is_some_and(|paths| paths.contains(&(link, None)))
+        };
+        for wants_permanent in [true, false] {
+            for (link, address) in self.neighbours.keys() {
+                // Those of a link alone are no destinations.
+                let is_local = matches!(address, IpAddr::V6(it) if it.segments()[0] & 0xffc0 == 0xfe80);
+                if let Some((hop, is_permanent)) = self.neighbour(*link, *address)
+                    && is_permanent == wants_permanent
+                    && !is_local
+                    && is_on_link(*link, *address)
+                {
+                    table.entry((*address).into()).or_insert_with(|| vec![hop]);
                 }
             }
         }
-        links.retain(|(link, _)| self.links.contains_key(link));
-        let stations = || links.iter().filter_map(|(link, gateway)| self.neighbour(*link, (*gateway)?));
-        (!links.is_empty()).then(|| stations().collect())
+        Ok(table.into_iter().map(|(prefix, hops)| LearnedRoute { prefix, hops }).collect())
     }
+
+    /// A neighbour that is taken, and whether it is permanent.
+    fn neighbour(&self, link: u32, address: IpAddr) -> Option<(Neighbour, bool)> {
+        let tap = &self.taps[*self.links.get(&link)?];
+        let (mac, is_permanent) = *self.neighbours.get(&(link, address))?;
+        (tap.learns || is_permanent).then_some((Neighbour { address, mac, port: tap.port }, is_permanent))
+    }
+
+    /// The paths of a route through interfaces of the gateway; `None` if it leads through others alone.
+    fn paths(&self, hops: &Hops) -> Option<Vec<Path>> {
+        let objects = |ids: &[u32]| ids.iter().filter_map(|id| self.objects.get(id)).collect::<Vec<_>>();
+        let all = match hops {
+            // A group has no groups as members.
+            Hops::Objects(ids) => objects(ids)
+                .into_iter()
+                .flat_map(|object| match object {
+                    Hops::Objects(ids) => objects(ids),
+                    one => vec![one],
+                })
+                .collect(),
+            one => vec![one],
+        };
+        if all.iter().any(|hops| matches!(hops, Hops::Nowhere)) {
+            return Some(Vec::new());
+        }
+        let paths = all.into_iter().flat_map(|hops| match hops {
+            Hops::Links(paths) => &paths[..],
+            _ => &[],
+        });
+        let paths = paths.filter(|(link, _)| self.links.contains_key(link)).take(HOPS_MAX).copied();
+        Some(paths.collect::<Vec<_>>()).filter(|paths| !paths.is_empty())
+    }
+}
+
+/// Sets or removes an entry. Returns whether that changed anything; `None` if there are as many as may be.
+fn set<K: Ord, V: PartialEq>(
+    entries: &mut BTreeMap<K, V>,
+    key: K,
+    value: Option<V>,
+    most: usize,
+) -> Option<bool> {
+    let Some(value) = value else { return Some(entries.remove(&key).is_some()) };
+    if entries.len() >= most && !entries.contains_key(&key) {
+        return None;
+    }
+    let changed = entries.get(&key) != Some(&value);
+    entries.insert(key, value);
+    Some(changed)
 }
 
 #[cfg(test)]

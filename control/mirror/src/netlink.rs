@@ -80,11 +80,17 @@ pub enum Message {
     },
 }
 
+/// The number of a link, and the gateway there; without one, the destination is on the link.
+pub type Path = (u32, Option<IpAddr>);
+
+/// The most paths of a route, and members of a group, that are read.
+pub const HOPS_MAX: usize = 64;
+
 /// Where a route or a next hop object leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hops {
-    /// Through links, by these gateways; without one, the destination is on the link.
-    Links(Vec<(u32, Option<IpAddr>)>),
+    /// Through links.
+    Links(Vec<Path>),
     /// To what next hop objects stand for.
     Objects(Vec<u32>),
     /// Nowhere: a blackhole and the like.
@@ -223,7 +229,8 @@ fn next_hop(message: &[u8], is_gone: bool) -> Option<Message> {
             return Some(Hops::Nowhere);
         }
         if let Some(group) = attribute(attributes, NHA_GROUP) {
-            return Some(Hops::Objects(group.chunks_exact(MEMBER).filter_map(|it| u32_at(it, 0)).collect()));
+            let ids = group.chunks_exact(MEMBER).filter_map(|it| u32_at(it, 0));
+            return Some(Hops::Objects(ids.take(HOPS_MAX).collect()));
         }
         let gateway = attribute(attributes, NHA_GATEWAY).and_then(address);
         Some(Hops::Links(vec![(u32_at(attribute(attributes, NHA_OIF)?, 0)?, gateway)]))
@@ -276,7 +283,7 @@ fn gateway(attributes: &[u8]) -> Option<IpAddr> {
     attribute(attributes, RTA_GATEWAY).and_then(address).or_else(via)
 }
 
-fn multipath(mut paths: &[u8]) -> Vec<(u32, Option<IpAddr>)> {
+fn multipath(mut paths: &[u8]) -> Vec<Path> {
     let next = || {
         let length = usize::from(u16_at(paths, 0)?);
         let path = paths.get(..length)?;
@@ -284,7 +291,7 @@ fn multipath(mut paths: &[u8]) -> Vec<(u32, Option<IpAddr>)> {
         paths = paths.get(length.next_multiple_of(4)..).unwrap_or_default();
         Some((flags & RTNH_F_DEAD == 0).then(|| (link, gateway(attributes))))
     };
-    core::iter::from_fn(next).flatten().collect()
+    core::iter::from_fn(next).flatten().take(HOPS_MAX).collect()
 }
 
 #[cfg(test)]

@@ -148,9 +148,9 @@ fn routes_are_followed(lab: &Lab) {
 
 fn claims(lab: &Lab) {
     const CLAIM: &str = "
-def claim(address):
-    arp = ARP(op=2, hwsrc='02:00:00:00:66:66', psrc=address, pdst='10.77.2.254', hwdst='02:00:00:00:00:02')
-    sendp([Ether(src='02:00:00:00:66:66', dst='02:00:00:00:00:02')/arp] * 3, iface='eth0', verbose=False)
+def claim(address, of=2, op=2):
+    arp = ARP(op=op, hwsrc='02:00:00:00:66:66', psrc=address, pdst=f'10.77.{of}.254')
+    sendp([Ether(src='02:00:00:00:66:66', dst=f'02:00:00:00:00:{of:02}')/arp] * 3, iface='eth0', verbose=False)
 ";
     let site = Site::start(lab);
     let Site { kernel, near, far, gateway } = &site;
@@ -170,6 +170,13 @@ def claim(address):
     assert_eq!(of("dropped", "spoofed_address"), 3);
     assert!(kernel.ip("neigh show dev lh0").contains(&format!("{} lladdr {FAR_MAC} PERMANENT", far.address)));
     assert!(reaches(near, &far.address));
+    // A port that learns gives its kernel a neighbour of this address, to which nothing moves.
+    scapy(&near.namespace, &format!("{CLAIM}\nclaim('{}', of=1, op=1)", far.address));
+    wait_until("the claim to be learned", || kernel.ip("neigh show dev dc0").contains(&far.address));
+    let before = tables(gateway).len();
+    kernel.ip(&format!("route add 10.99.0.0/24 via {}", far.address));
+    wait_until("what the kernel knows to be followed", || tables(gateway).len() > before);
+    assert!(reaches(near, &far.address) && reaches(near, BEYOND));
     site.gateway.end();
 }
 

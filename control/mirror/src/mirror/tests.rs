@@ -15,8 +15,9 @@ fn address(last: u8) -> IpAddr {
     [10, 0, 0, last].into()
 }
 
-/// A mirror that has seen the links of ports "dc" and "lh". Only the first takes neighbours that the kernel has found.
-fn mirror() -> Mirror {
+/// A mirror that has seen the links of ports "dc" and "lh", and no network of them. Only the first takes neighbours that
+/// the kernel has found.
+fn bare_mirror() -> Mirror {
     let tap = |name: &str, port, learns| Tap { name: name.into(), port: PortId(port), learns };
     let mut mirror = Mirror::new(vec![tap("dc", 0, true), tap("lh", 1, false)]);
     mirror.clear();
@@ -25,6 +26,14 @@ fn mirror() -> Mirror {
     }
     mirror.complete();
     assert!(!mirror.is_stale());
+    mirror
+}
+
+/// The same, with the network 10.0.0.0/28 on "dc" and 10.0.0.16/28 on "lh".
+fn mirror() -> Mirror {
+    let mut mirror = bare_mirror();
+    mirror.see(route("10.0.0.0/28", 0, Hops::Links(vec![(DC, None)])));
+    mirror.see(route("10.0.0.16/28", 0, Hops::Links(vec![(LH, None)])));
     mirror
 }
 
@@ -40,11 +49,11 @@ fn through(hops: &[(u32, u8)]) -> Hops {
     Hops::Links(hops.iter().map(|(link, last)| (*link, Some(address(*last)))).collect())
 }
 
-/// The prefixes of the table, each with the last bytes of its stations.
+/// The prefixes of the table but those of networks of ports, each with the last bytes of its stations.
 fn table(mirror: &Mirror) -> Vec<(String, Vec<u8>)> {
     let last = |hop: &Neighbour| hop.mac.0[5];
     let row = |route: LearnedRoute| (route.prefix.to_string(), route.hops.iter().map(last).collect());
-    mirror.table().unwrap().into_iter().map(row).collect()
+    mirror.table().unwrap().into_iter().filter(|it| it.prefix.prefix_len() != 28).map(row).collect()
 }
 
 fn row(prefix: &str, stations: &[u8]) -> (String, Vec<u8>) {
@@ -70,9 +79,57 @@ fn a_route_leads_to_the_neighbours_that_are_known_and_through_interfaces_of_the_
 #[test]
 fn a_long_port_takes_permanent_neighbours_only() {
     let mut mirror = mirror();
-    mirror.see(neighbour(LH, 2, false));
+    mirror.see(neighbour(LH, 18, false));
     assert_eq!(table(&mirror), []);
-    mirror.see(neighbour(LH, 2, true));
+    mirror.see(neighbour(LH, 18, true));
+    assert_eq!(table(&mirror), [row("10.0.0.18/32", &[18])]);
+}
+
+#[test]
+fn a_neighbour_is_a_destination_only_where_the_kernel_looks_for_it() {
+    let claim = |mirror: &mut Mirror, address: &str| {
+        let address = address.parse().unwrap();
+        mirror.see(Message::Neighbour { link: DC, address, station: Some((mac(66), false)) });
+    };
+    let mut mirror = mirror();
+    mirror.see(neighbour(LH, 18, true));
+    mirror.see(route("10.9.0.0/16", 0, through(&[(LH, 18)])));
+    mirror.see(route("10.9.9.9/32", 0, through(&[(LH, 18)])));
+    mirror.see(route("fd01::/64", 0, Hops::Links(vec![(LH, None)])));
+    let before = table(&mirror);
+    // On the network of another link, behind a gateway, without route.
+    for address in ["10.0.0.18", "10.0.0.19", "10.9.0.1", "10.9.9.9", "10.8.0.1", "fd01::2"] {
+        claim(&mut mirror, address);
+        assert_eq!(table(&mirror), before, "{address}");
+    }
+    mirror.see(route("0.0.0.0/0", 0, through(&[(DC, 2)])));
+    assert_eq!(table(&mirror)[1..], before);
+    claim(&mut mirror, "10.0.0.2");
+    assert!(table(&mirror).contains(&row("10.0.0.2/32", &[66])), "its own network");
+    assert_eq!(table(&mirror)[0], row("0.0.0.0/0", &[66]), "a next hop");
+}
+
+#[test]
+fn a_permanent_neighbour_wins_over_one_that_was_found_on_another_link_of_its_network() {
+    let mut mirror = bare_mirror();
+    mirror.see(route("10.0.0.0/24", 0, Hops::Links(vec![(DC, None), (LH, None)])));
+    let station = |link, last, is_permanent| Message::Neighbour {
+        link,
+        address: address(2),
+        station: Some((mac(last), is_permanent)),
+    };
+    mirror.see(station(DC, 66, false));
+    assert_eq!(table(&mirror)[1], row("10.0.0.2/32", &[66]));
+    mirror.see(station(LH, 2, true));
+    assert_eq!(table(&mirror)[1], row("10.0.0.2/32", &[2]));
+}
+
+#[test]
+fn a_route_to_one_address_without_gateway_leads_to_its_neighbour() {
+    let mut mirror = bare_mirror();
+    mirror.see(route("10.0.0.2/32", 0, Hops::Links(vec![(DC, None)])));
+    assert_eq!(table(&mirror), [row("10.0.0.2/32", &[])]);
+    mirror.see(neighbour(DC, 2, false));
     assert_eq!(table(&mirror), [row("10.0.0.2/32", &[2])]);
 }
 
@@ -97,8 +154,10 @@ fn a_link_that_goes_down_takes_its_routes_along_and_wants_a_dump() {
     mirror.see(neighbour(DC, 2, false));
     mirror.see(route("10.1.0.0/16", 0, through(&[(DC, 2)])));
     assert_eq!(table(&mirror).len(), 2);
+    mirror.see(neighbour(LH, 18, true));
     mirror.see(Message::Link { index: DC, name: "dc".into(), is_up: false });
-    assert!(table(&mirror).is_empty() && mirror.is_stale());
+    assert_eq!(table(&mirror), [row("10.0.0.18/32", &[18])]);
+    assert!(mirror.is_stale());
     mirror.clear();
     assert!(!mirror.is_stale() && table(&mirror).is_empty());
     mirror.see(Message::Lost);
@@ -109,7 +168,7 @@ fn a_link_that_goes_down_takes_its_routes_along_and_wants_a_dump() {
 fn of_an_ipv6_route_one_hop_may_go_and_of_an_ipv4_route_all_do() {
     let hop = |last: u8| (DC, Some(IpAddr::from([0xfe80, 0, 0, 0, 0, 0, 0, last.into()])));
     for (prefix, left) in [("fd01::/64", 1), ("10.1.0.0/16", 0)] {
-        let mut mirror = mirror();
+        let mut mirror = bare_mirror();
         mirror.see(route(prefix, 0, Hops::Links(vec![hop(2), hop(3)])));
         let (prefix, hops) = (prefix.parse().unwrap(), Hops::Links(vec![hop(3)]));
         mirror.see(Message::Route { prefix, metric: 0, hops, is_gone: true });
@@ -140,7 +199,7 @@ fn what_changes_nothing_is_no_change() {
 
 #[test]
 fn beyond_its_bounds_it_has_no_table_until_all_is_dumped_again() {
-    let mut mirror = mirror();
+    let mut mirror = bare_mirror();
     let nth = |number: u32| {
         let prefix = IpNet::from(IpAddr::from((0x0a00_0000 + number).to_be_bytes()));
         Message::Route { prefix, metric: 0, hops: through(&[(DC, 2)]), is_gone: false }
@@ -158,7 +217,8 @@ fn beyond_its_bounds_it_has_no_table_until_all_is_dumped_again() {
 
 fn any_message() -> impl Strategy<Value = Message> {
     let link = prop_oneof![Just(DC), Just(LH), Just(OTHER)];
-    let hop = (link.clone(), 0..4_u8).prop_map(|(link, last)| (link, Some(address(last))));
+    let hop =
+        (link.clone(), proptest::option::of(0..4_u8)).prop_map(|(link, last)| (link, last.map(address)));
     let hops = prop_oneof![
         proptest::collection::vec(hop, 0..4).prop_map(Hops::Links),
         proptest::collection::vec(0..4_u32, 0..4).prop_map(Hops::Objects),
@@ -171,27 +231,40 @@ fn any_message() -> impl Strategy<Value = Message> {
             Message::Link { index, name: name.into(), is_up }
         }),
         (link, 0..4_u8, any::<bool>(), any::<bool>()).prop_map(|(link, last, is_there, is_permanent)| {
-            let station = is_there.then_some((mac(last), is_permanent));
+            let station = is_there.then_some((mac(told(link, last, is_permanent)), is_permanent));
             Message::Neighbour { link, address: address(last), station }
         }),
         (0..4_u32, proptest::option::of(hops.clone())).prop_map(|(id, hop)| Message::NextHop { id, hop }),
         (0..4_u8, 0..2_u32, hops, any::<bool>()).prop_map(|(net, metric, hops, is_gone)| {
-            let prefix = format!("10.{net}.0.0/16").parse().unwrap();
-            Message::Route { prefix, metric, hops, is_gone }
+            let prefix = ["10.0.0.0/30", "10.0.0.0/16", "10.1.0.0/16", "10.0.0.2/32"][usize::from(net)];
+            Message::Route { prefix: prefix.parse().unwrap(), metric, hops, is_gone }
         }),
     ]
 }
 
+/// The last byte of the MAC address that [`any_message`] gives the neighbour, so that hops can be checked.
+fn told(link: u32, last: u8, is_permanent: bool) -> u8 {
+    last + 8 * u8::from(is_permanent) + 16 * link as u8
+}
+
 proptest! {
     #[test]
-    fn each_prefix_is_in_the_table_once_and_no_station_is_behind_another_port(
+    fn each_prefix_is_in_the_table_once_and_each_hop_is_a_neighbour_that_was_told_on_its_port(
         messages in proptest::collection::vec(any_message(), 0..60),
     ) {
         let mut mirror = mirror();
         messages.into_iter().for_each(|message| mirror.see(message));
         let table = mirror.table().unwrap();
-        let nets: Vec<_> = table.iter().map(|it| it.prefix).filter(|it| it.prefix_len() < 32).collect();
-        prop_assert!(nets.windows(2).all(|pair| pair[0] < pair[1]));
-        prop_assert!(table.iter().flat_map(|it| &it.hops).all(|hop| hop.port.0 < 2));
+        prop_assert!(table.windows(2).all(|pair| pair[0].prefix < pair[1].prefix));
+        for hop in table.iter().flat_map(|it| &it.hops) {
+            // "dc" or, as a link changes its name, "lh", which takes permanent ones only.
+            let IpAddr::V4(address) = hop.address else { panic!("{hop:?}") };
+            let told = |link, is_permanent| told(link, address.octets()[3], is_permanent) == hop.mac.0[5];
+            let links = [DC, LH, OTHER].into_iter().filter(|link| {
+                told(*link, true) || hop.port == PortId(0) && told(*link, false)
+            });
+            let on_its_port = |link: u32| mirror.taps[mirror.links[&link]].port == hop.port;
+            prop_assert!(links.clone().count() == 1 && links.into_iter().all(on_its_port), "{hop:?}");
+        }
     }
 }

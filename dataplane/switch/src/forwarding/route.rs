@@ -75,7 +75,7 @@ impl RouteTable {
             table.insert(network.trunc(), Entry::Connected);
         }
         let stations: BTreeMap<_, _> = routes.neighbours.iter().map(|it| (it.address, it)).collect();
-        // Later ones win. A neighbour is a route to its address, which a route of the kernel for that may lead elsewhere.
+        // Later ones win.
         for learned in routes.kernel.iter().flat_map(|kernel| kernel.learned.iter()) {
             // A neighbour of the file wins as a next hop, too.
             let own =
