@@ -126,7 +126,9 @@ reasons! {
         NeighbourSolicitation = "neighbour_solicitation", "Answers.";
         /// ARP or neighbour discovery, with a [kernel path](kernel.md).
         PuntNeighbour = "punt_neighbour", "Gives it to the kernel.";
-        /// BGP, BFD or OSPF to an address of the gateway, with a [kernel path](kernel.md).
+        /// BFD of one hop to an address of the gateway, with a [kernel path](kernel.md).
+        PuntLiveness = "punt_liveness", "Gives it to the kernel.";
+        /// BGP, OSPF or BFD of several hops to an address of the gateway, with a [kernel path](kernel.md).
         PuntRouting = "punt_routing", "Gives it to the kernel.";
         /// Another frame to an address of the gateway or to a group of its link, with a [kernel path](kernel.md).
         PuntOther = "punt_other", "Gives it to the kernel.";

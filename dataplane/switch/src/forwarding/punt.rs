@@ -13,8 +13,10 @@ use wire::{ipv4, ipv6};
 
 /// BGP (RFC 4271 section 3).
 const BGP: u16 = 179;
-/// BFD over one hop and over several (RFC 5881 section 4, RFC 5883 section 5), and its echo.
-const BFD: [u16; 3] = [3_784, 4_784, 3_785];
+/// BFD over one hop, and its echo (RFC 5881 section 4).
+const BFD: [u16; 2] = [3_784, 3_785];
+/// BFD over several hops (RFC 5883 section 5).
+const BFD_FAR: u16 = 4_784;
 const OSPF: IpProtocol = IpProtocol(89);
 /// Router and neighbour solicitations and advertisements, and redirects (RFC 4861 section 4).
 const NEIGHBOUR_DISCOVERY: core::ops::RangeInclusive<u8> = 133..=137;
@@ -24,7 +26,9 @@ const NEIGHBOUR_DISCOVERY: core::ops::RangeInclusive<u8> = 133..=137;
 pub enum Punt {
     /// ARP and neighbour discovery: 1,000 a second.
     Neighbour,
-    /// BGP, BFD and OSPF: 5,000 a second.
+    /// BFD of the link: 5,000 a second. Only a station on the link can send it (RFC 5881 section 5).
+    Liveness,
+    /// BGP, OSPF, and BFD over several hops: 5,000 a second.
     Routing,
     /// All else to an address of the gateway, or to a group of its link: 1,000 a second.
     Other,
@@ -37,6 +41,7 @@ impl Punt {
     pub(crate) fn consumed(self) -> Option<Consumed> {
         match self {
             Self::Neighbour => Some(Consumed::PuntNeighbour),
+            Self::Liveness => Some(Consumed::PuntLiveness),
             Self::Routing => Some(Consumed::PuntRouting),
             Self::Other => Some(Consumed::PuntOther),
             Self::Miss => None,
@@ -47,7 +52,7 @@ impl Punt {
     const fn per_second(self) -> u64 {
         match self {
             Self::Neighbour | Self::Other => 1_000,
-            Self::Routing => 5_000,
+            Self::Liveness | Self::Routing => 5_000,
             Self::Miss => 100,
         }
     }
@@ -55,7 +60,7 @@ impl Punt {
 
 /// What one port may still give to the kernel.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct PuntAllowance([Bucket; 4]);
+pub(crate) struct PuntAllowance([Bucket; 5]);
 
 impl PuntAllowance {
     /// Takes a token for a frame of `class`. Returns whether there was one.
@@ -111,12 +116,9 @@ fn class_of(protocol: IpProtocol, ttl: u8, payload: &[u8]) -> Punt {
     let port = |at: usize| payload.get(at..at + 2).map(|it| u16::from_be_bytes([it[0], it[1]]));
     match protocol {
         IpProtocol::TCP if [port(0), port(2)].contains(&Some(BGP)) => Punt::Routing,
-        // One that came from beyond the link must not crowd out the sessions of it (RFC 5881 section 5).
-        IpProtocol::UDP
-            if port(2).is_some_and(|it| BFD.contains(&it)) && (ttl == 255 || port(2) == Some(BFD[1])) =>
-        {
-            Punt::Routing
-        }
+        // A frame that came from beyond the link must not crowd out the sessions of the link.
+        IpProtocol::UDP if port(2).is_some_and(|it| BFD.contains(&it)) && ttl == 255 => Punt::Liveness,
+        IpProtocol::UDP if port(2) == Some(BFD_FAR) => Punt::Routing,
         OSPF => Punt::Routing,
         IpProtocol::ICMPV6 if payload.first().is_some_and(|it| NEIGHBOUR_DISCOVERY.contains(it)) => {
             Punt::Neighbour

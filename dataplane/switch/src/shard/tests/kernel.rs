@@ -152,7 +152,8 @@ fn class(frame: Vec<u8>) -> Option<Punt> {
     let mut bench = Bench::new(&[]);
     bench.receive(A, frame);
     let class = bench.given.pop().map(|(_, class, _)| class).filter(|class| *class != Punt::Miss);
-    let counted = [Consumed::PuntNeighbour, Consumed::PuntRouting, Consumed::PuntOther];
+    let counted =
+        [Consumed::PuntNeighbour, Consumed::PuntLiveness, Consumed::PuntRouting, Consumed::PuntOther];
     let counted: u64 = counted.map(|kind| bench.consumed(A, kind)).iter().sum();
     assert_eq!(counted, u64::from(class.is_some()));
     class
@@ -170,7 +171,9 @@ fn what_is_for_the_gateway_itself_goes_to_the_kernel_by_class() {
         assert_eq!(class(v4(mac(A), OURS, (6, 64), &segment)), Some(Punt::Routing));
     }
     assert_eq!(class(v4(group, [224, 0, 0, 5], (89, 1), &[2; 24])), Some(Punt::Routing));
-    assert_eq!(class(udp(mac(A), OURS, 3_784, 255)), Some(Punt::Routing));
+    for port in [3_784, 3_785] {
+        assert_eq!(class(udp(mac(A), OURS, port, 255)), Some(Punt::Liveness));
+    }
     assert_eq!(class(udp(mac(A), OURS, 4_784, 250)), Some(Punt::Routing));
     assert_eq!(class(udp(mac(A), OURS, 3_784, 254)), Some(Punt::Other), "it came from beyond the link");
     // Any address of the gateway, through any port, and an echo, which is no longer answered in place.
@@ -210,11 +213,18 @@ fn a_flood_of_one_class_is_limited_and_leaves_the_others_their_share() {
     bench.receive(A, udp(mac(A), OURS, 3_784, 255));
     bench.receive(B, udp(mac(B), OURS, 7, 64));
     assert_eq!(bench.given.len(), 102, "another class, and another port");
-    bench.now += Interval::from_secs(1);
-    for _ in 0..1_000 {
-        bench.receive(A, udp(mac(A), OURS, 3_784, 255));
+}
+
+#[test]
+fn a_flood_of_routing_leaves_the_sessions_of_the_link_their_share() {
+    let mut bench = Bench::new(&[]);
+    for count in [500, 1_000] {
+        for _ in 0..1_000 {
+            bench.receive(A, udp(mac(A), OURS, if count == 500 { 4_784 } else { 3_784 }, 255));
+        }
+        assert_eq!(bench.given.len(), count, "each has five times as much as the others");
     }
-    assert_eq!(bench.given.len(), 602, "routing has five times as much");
+    assert!(bench.given[500..].iter().all(|(_, class, _)| *class == Punt::Liveness));
 }
 
 #[test]
