@@ -1,6 +1,6 @@
 //! What is known of a kernel, and the routes that follow from it.
 
-use crate::netlink::{HOPS_MAX, Hops, Message, Path};
+use crate::netlink::{Change, HOPS_MAX, Hops, Message, Path};
 use core::net::IpAddr;
 use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +44,8 @@ pub struct Mirror {
     objects: BTreeMap<u32, Hops>,
     neighbours: BTreeMap<(u32, IpAddr), (MacAddress, bool)>,
     routes: BTreeMap<(IpNet, u32), Hops>,
+    /// The keys of `routes` of which the kernel has had several routes.
+    several: BTreeSet<(IpNet, u32)>,
     beyond: Option<Beyond>,
     changed: bool,
     /// Whether the kernel may know other things, because messages were lost or it drops routes without one.
@@ -61,6 +63,7 @@ impl Mirror {
             objects: BTreeMap::new(),
             neighbours: BTreeMap::new(),
             routes: BTreeMap::new(),
+            several: BTreeSet::new(),
             beyond: None,
             changed: true,
             stale: true,
@@ -100,8 +103,8 @@ impl Mirror {
                 (set(&mut self.neighbours, key, station, NEIGHBOURS_MAX), Beyond::Neighbours)
             }
             Message::NextHop { id, hop } => (set(&mut self.objects, id, hop, ROUTES_MAX), Beyond::NextHops),
-            Message::Route { prefix, metric, hops, is_gone } => {
-                let hops = if is_gone { self.left(&(prefix, metric), &hops) } else { Some(hops) };
+            Message::Route { prefix, metric, hops, change } => {
+                let hops = self.changed_route((prefix, metric), hops, change);
                 (set(&mut self.routes, (prefix, metric), hops, ROUTES_MAX), Beyond::Routes)
             }
         };
@@ -109,6 +112,23 @@ impl Mirror {
             Some(changed) => self.changed |= changed,
             None => self.beyond = Some(what),
         }
+    }
+
+    /// Where the route of this key leads after a change.
+    fn changed_route(&mut self, key: (IpNet, u32), hops: Hops, change: Change) -> Option<Hops> {
+        let known = self.routes.get(&key);
+        match change {
+            Change::Gone => {
+                // Another one may count now.
+                self.stale |= self.several.remove(&key);
+                return self.left(&key, &hops);
+            }
+            Change::First | Change::Behind if known.is_some_and(|known| *known != hops) => {
+                self.several.insert(key);
+            }
+            _ => {}
+        }
+        Some(known.filter(|_| change == Change::Behind).cloned().unwrap_or(hops))
     }
 
     /// Of an IPv6 route with several next hops, the kernel deletes one by one.

@@ -75,9 +75,22 @@ pub enum Message {
         metric: u32,
         /// Where it leads.
         hops: Hops,
-        /// Whether it is gone.
-        is_gone: bool,
+        /// What became of it.
+        change: Change,
     },
+}
+
+/// What became of a route. The kernel may have several of one prefix and metric, of which the first counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It counts, before any other.
+    First,
+    /// It counts, in place of another.
+    Instead,
+    /// It counts unless there is another: a dump has it, or it was appended.
+    Behind,
+    /// It is gone.
+    Gone,
 }
 
 /// The number of a link, and the gateway there; without one, the destination is on the link.
@@ -155,7 +168,8 @@ pub fn read(mut bytes: &[u8], mut see: impl FnMut(Message)) {
             NEW_NEXT_HOP | DEL_NEXT_HOP => {
                 next_hop(message, kind == DEL_NEXT_HOP).into_iter().for_each(&mut see);
             }
-            NEW_ROUTE | DEL_ROUTE => route(message, kind == DEL_ROUTE).into_iter().for_each(&mut see),
+            NEW_ROUTE => route(message, change(message, flags)).into_iter().for_each(&mut see),
+            DEL_ROUTE => route(message, Change::Gone).into_iter().for_each(&mut see),
             _ => {}
         }
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
@@ -238,19 +252,34 @@ fn next_hop(message: &[u8], is_gone: bool) -> Option<Message> {
     Some(Message::NextHop { id, hop: if is_gone { None } else { hop() } })
 }
 
+const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RTA_VIA: u16 = 18;
 
-fn route(message: &[u8], is_gone: bool) -> Option<Message> {
+/// By the flags of its message, what became of a route that is there.
+fn change(message: &[u8], flags: u16) -> Change {
+    const MULTI: u16 = 0x2;
+    const REPLACE: u16 = 0x100;
+    const APPEND: u16 = 0x800;
+    // What is appended to an IPv6 route becomes a part of it, and the message has all of that.
+    let behind = if message.first() == Some(&AF_INET6) { MULTI } else { MULTI | APPEND };
+    match flags {
+        _ if flags & behind != 0 => Change::Behind,
+        _ if flags & REPLACE != 0 => Change::Instead,
+        _ => Change::First,
+    }
+}
+
+fn route(message: &[u8], change: Change) -> Option<Message> {
     const RTA_DST: u16 = 1;
     const RTA_PRIORITY: u16 = 6;
     const RTA_MULTIPATH: u16 = 9;
     const RTA_TABLE: u16 = 15;
     const RTA_NH_ID: u16 = 30;
-    const AF_INET: u8 = 2;
-    const AF_INET6: u8 = 10;
-    let &[family, length, _, _, table, _, _, kind] = message.first_chunk()?;
+    // Routes for some sources or types of service alone are none of all frames.
+    let &[family, length, 0, 0, table, _, _, kind] = message.first_chunk()? else { return None };
     let (flags, attributes) = (u32_at(message, 8)?, message.get(12..)?);
     let number = |kind| u32_at(attribute(attributes, kind)?, 0);
     if number(RTA_TABLE).unwrap_or(table.into()) != MAIN_TABLE || flags & RTM_F_CLONED != 0 {
@@ -274,7 +303,7 @@ fn route(message: &[u8], is_gone: bool) -> Option<Message> {
         kind if REJECTS.contains(&kind) => Hops::Nowhere,
         _ => return None,
     };
-    Some(Message::Route { prefix: prefix.trunc(), metric: number(RTA_PRIORITY).unwrap_or(0), hops, is_gone })
+    Some(Message::Route { prefix: prefix.trunc(), metric: number(RTA_PRIORITY).unwrap_or(0), hops, change })
 }
 
 fn gateway(attributes: &[u8]) -> Option<IpAddr> {

@@ -42,7 +42,7 @@ fn neighbour(link: u32, last: u8, is_permanent: bool) -> Message {
 }
 
 fn route(prefix: &str, metric: u32, hops: Hops) -> Message {
-    Message::Route { prefix: prefix.parse().unwrap(), metric, hops, is_gone: false }
+    Message::Route { prefix: prefix.parse().unwrap(), metric, hops, change: Change::Instead }
 }
 
 fn through(hops: &[(u32, u8)]) -> Hops {
@@ -72,7 +72,7 @@ fn a_route_leads_to_the_neighbours_that_are_known_and_through_interfaces_of_the_
     mirror.see(route("10.1.0.0/16", 10, Hops::Nowhere));
     assert_eq!(table(&mirror)[1], row("10.1.0.0/16", &[]), "the lowest metric wins");
     let Message::Route { prefix, .. } = route("10.1.0.0/16", 10, Hops::Nowhere) else { unreachable!() };
-    mirror.see(Message::Route { prefix, metric: 10, hops: Hops::Nowhere, is_gone: true });
+    mirror.see(Message::Route { prefix, metric: 10, hops: Hops::Nowhere, change: Change::Gone });
     assert_eq!(table(&mirror)[1], row("10.1.0.0/16", &[3]));
 }
 
@@ -171,8 +171,36 @@ fn of_an_ipv6_route_one_hop_may_go_and_of_an_ipv4_route_all_do() {
         let mut mirror = bare_mirror();
         mirror.see(route(prefix, 0, Hops::Links(vec![hop(2), hop(3)])));
         let (prefix, hops) = (prefix.parse().unwrap(), Hops::Links(vec![hop(3)]));
-        mirror.see(Message::Route { prefix, metric: 0, hops, is_gone: true });
+        mirror.see(Message::Route { prefix, metric: 0, hops, change: Change::Gone });
         assert_eq!(mirror.routes.len(), left, "{prefix}");
+    }
+}
+
+#[test]
+fn of_several_routes_with_one_metric_the_first_counts_and_a_dump_finds_the_next_one() {
+    let change = |last, change| Message::Route {
+        prefix: "10.1.0.0/16".parse().unwrap(),
+        metric: 0,
+        hops: through(&[(DC, last)]),
+        change,
+    };
+    let mut mirror = mirror();
+    (2..4).for_each(|last| mirror.see(neighbour(DC, last, false)));
+    mirror.see(change(2, Change::Instead));
+    mirror.see(change(3, Change::Behind));
+    assert!(table(&mirror).contains(&row("10.1.0.0/16", &[2])));
+    mirror.see(change(2, Change::Gone));
+    assert!(mirror.is_stale());
+    mirror.clear();
+    assert!(!mirror.is_stale());
+    for (last, is_stale) in [(2, false), (3, true)] {
+        let mut mirror = self::mirror();
+        (2..4).for_each(|last| mirror.see(neighbour(DC, last, false)));
+        mirror.see(change(2, Change::Behind));
+        mirror.see(change(last, Change::First));
+        assert!(table(&mirror).contains(&row("10.1.0.0/16", &[last])));
+        mirror.see(change(last, Change::Gone));
+        assert_eq!(mirror.is_stale(), is_stale);
     }
 }
 
@@ -202,7 +230,7 @@ fn beyond_its_bounds_it_has_no_table_until_all_is_dumped_again() {
     let mut mirror = bare_mirror();
     let nth = |number: u32| {
         let prefix = IpNet::from(IpAddr::from((0x0a00_0000 + number).to_be_bytes()));
-        Message::Route { prefix, metric: 0, hops: through(&[(DC, 2)]), is_gone: false }
+        Message::Route { prefix, metric: 0, hops: through(&[(DC, 2)]), change: Change::Behind }
     };
     (0..ROUTES_MAX as u32).for_each(|number| mirror.see(nth(number)));
     assert_eq!(mirror.table().unwrap().len(), ROUTES_MAX);
@@ -225,6 +253,8 @@ fn any_message() -> impl Strategy<Value = Message> {
         Just(Hops::Nowhere),
     ];
     let is_there = any::<bool>();
+    let change =
+        prop_oneof![Just(Change::First), Just(Change::Instead), Just(Change::Behind), Just(Change::Gone),];
     prop_oneof![
         (link.clone(), is_there).prop_map(|(index, is_up)| {
             let name = if index == DC { "dc" } else { "lh" };
@@ -235,9 +265,9 @@ fn any_message() -> impl Strategy<Value = Message> {
             Message::Neighbour { link, address: address(last), station }
         }),
         (0..4_u32, proptest::option::of(hops.clone())).prop_map(|(id, hop)| Message::NextHop { id, hop }),
-        (0..4_u8, 0..2_u32, hops, any::<bool>()).prop_map(|(net, metric, hops, is_gone)| {
+        (0..4_u8, 0..2_u32, hops, change).prop_map(|(net, metric, hops, change)| {
             let prefix = ["10.0.0.0/30", "10.0.0.0/16", "10.1.0.0/16", "10.0.0.2/32"][usize::from(net)];
-            Message::Route { prefix: prefix.parse().unwrap(), metric, hops, is_gone }
+            Message::Route { prefix: prefix.parse().unwrap(), metric, hops, change }
         }),
     ]
 }

@@ -34,7 +34,11 @@ fn route_of(kind: u8, more: &[(u16, &[u8])]) -> Vec<Message> {
 
 fn hops(seen: &[Message]) -> &Hops {
     match seen {
-        [Message::Route { prefix, hops, is_gone: false, .. }] if prefix.to_string() == "10.1.0.0/16" => hops,
+        [Message::Route { prefix, hops, change: Change::First, .. }]
+            if prefix.to_string() == "10.1.0.0/16" =>
+        {
+            hops
+        }
         seen => panic!("{seen:?}"),
     }
 }
@@ -53,6 +57,39 @@ fn a_route_leads_through_links_or_objects_or_nowhere() {
     assert_eq!(hops(&route_of(6, &[])), &Hops::Nowhere);
     assert_eq!(route_of(2, &[(4, &link)]), [], "a local route");
     assert_eq!(route_of(1, &[(4, &link), (15, &100_u32.to_ne_bytes())]), [], "another table");
+}
+
+#[test]
+fn a_route_for_some_sources_or_a_type_of_service_is_none() {
+    let seen = |source, service| {
+        all(&message(
+            NEW_ROUTE,
+            0,
+            &[2, 16, source, service, 254, 3, 0, 6, 0, 0, 0, 0],
+            &[(1, &[10, 1, 0, 0])],
+        ))
+    };
+    assert_eq!((seen(0, 0).len(), seen(24, 0), seen(0, 0x10)), (1, vec![], vec![]));
+}
+
+#[test]
+fn the_flags_of_a_route_say_whether_it_counts_before_others() {
+    let change = |family, kind, flags| {
+        let body = [family, 0, 0, 0, 254, 3, 0, 6, 0, 0, 0, 0];
+        match all(&message(kind, flags, &body, &[]))[..] {
+            [Message::Route { change, .. }] => change,
+            ref seen => panic!("{seen:?}"),
+        }
+    };
+    for (flags, of_v4, of_v6) in [
+        (0x400, Change::First, Change::First),
+        (0x100, Change::Instead, Change::Instead),
+        (0xc00, Change::Behind, Change::First),
+        (0x2, Change::Behind, Change::Behind),
+    ] {
+        assert_eq!((change(2, NEW_ROUTE, flags), change(10, NEW_ROUTE, flags)), (of_v4, of_v6), "{flags:#x}");
+    }
+    assert_eq!(change(2, DEL_ROUTE, 0), Change::Gone);
 }
 
 #[test]
