@@ -102,7 +102,7 @@ reasons! {
         LeadBusy = "lead_busy", "A neighbour that floods, or whose control frames are longer than those of Ethernet.";
         /// A peer paused its queue for so long that the [watchdog](watchdog.md) drops.
         PfcWatchdog = "pfc_watchdog", "The device behind the port; `port.watchdog`.";
-        /// No buffer for the copy of a flooded frame.
+        /// No buffer for the copy of a flooded frame, or for a frame of the [kernel](kernel.md).
         NoBuffer = "no_buffer", "The size of the packet pool.";
         /// A further copy of a flooded **lossless** frame: its queue is full for lossy frames, or all priorities of its port are lossless.
         FloodLimit = "flood_limit", "A host that floods at a lossless priority; put broadcast and multicast into a lossy one.";

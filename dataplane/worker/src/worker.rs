@@ -11,7 +11,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
 use switch::{DelayHistogram, Frame, Shard, Successor};
-use units::{Interval, Nanos, PortId, PortSet, WireBytes};
+use units::{Bytes, Interval, Nanos, PortId, PortSet, WireBytes};
 
 /// The behaviour of a worker without traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -376,9 +376,8 @@ impl<D: Device, C: Clock> Worker<D, C> {
         kernel.tell(ports.iter().filter(carries).map(|port| port.id).collect());
         for _ in 0..if self.draining { 0 } else { PER_TURN } {
             let queue = |frame: &crate::KernelFrame| {
-                // Without memory it is lost, as on any link.
                 let made = ports.port_mut(frame.port).and_then(|port| port.device.make(&frame.bytes));
-                made.into_iter().for_each(|made| shard.inject(self.now, frame.port, made));
+                shard.inject(self.now, frame.port, Bytes(frame.bytes.len() as u64), made);
             };
             if !kernel.take(queue) {
                 break;

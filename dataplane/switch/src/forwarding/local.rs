@@ -23,6 +23,8 @@ const ANSWER_TTL: u8 = 64;
 /// The addresses for which one port answers.
 pub(crate) struct Addresses {
     mac: MacAddress,
+    /// That of the first member of its bundle, which the interface of the kernel has.
+    head: MacAddress,
     /// The MAC addresses of all members of its bundle, where it is in one.
     bundled: Vec<MacAddress>,
     /// Whether the gateway routes, and announces it.
@@ -42,6 +44,7 @@ impl Addresses {
         let members = || settings.members(port).iter().map(|it| &settings.ports[it.index()]);
         Self {
             mac: own.mac,
+            head: members().next().map_or(own.mac, |port| port.mac),
             bundled: members().map(|port| port.mac).filter(|mac| *mac != own.mac).collect(),
             router: matches!(settings.forwarding, ForwardingSettings::Route(_)),
             resolved: members().flat_map(|port| &port.addresses).map(|network| network.addr()).collect(),
@@ -70,8 +73,11 @@ impl Addresses {
         }
         if self.punts {
             let class =
-                punt::class(descriptor, packet, (destination, to_us), |address| self.is_ours(address));
-            return class.map(Verdict::Punt);
+                punt::class(descriptor, packet, (destination, to_us), |address| self.is_ours(address))?;
+            if to_us {
+                readdress(headers, source, self.head);
+            }
+            return Some(Verdict::Punt(class));
         }
         let consumed = match descriptor.network {
             Network::Other { .. } if descriptor.ether_type == EtherType::ARP => self.answer_arp(packet)?,

@@ -34,7 +34,7 @@ enum Entry {
     Connected,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct NextHop {
     port: PortId,
     mac: MacAddress,
@@ -75,13 +75,19 @@ impl RouteTable {
             table.insert(network.trunc(), Entry::Connected);
         }
         let stations: BTreeMap<_, _> = routes.neighbours.iter().map(|it| (it.address, it)).collect();
+        // Routes of the kernel through the same hops share them, since a thousand may have the same 64.
+        let mut shared = BTreeMap::new();
         // Later ones win.
         for learned in routes.kernel.iter().flat_map(|kernel| kernel.learned.iter()) {
             // A neighbour of the file wins as a next hop, too.
             let own =
                 |hop: &Neighbour| stations.get(&hop.address).copied().filter(|own| own.port == hop.port);
             let hops: Vec<_> = learned.hops.iter().map(|hop| own(hop).unwrap_or(hop)).collect();
-            let entry = if hops.is_empty() { Entry::Connected } else { table.add_hops(&hops, bundles) };
+            let known: Vec<_> = hops.iter().map(|hop| NextHop { port: hop.port, mac: hop.mac }).collect();
+            let entry = match known[..] {
+                [] => Entry::Connected,
+                _ => *shared.entry(known).or_insert_with(|| table.add_hops(&hops, bundles)),
+            };
             table.insert(learned.prefix, entry);
         }
         for route in &routes.routes {

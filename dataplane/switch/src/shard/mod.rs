@@ -23,7 +23,7 @@ use fabric::Fabric;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
 use successor::bridge_of;
-use units::{Interval, Nanos, PortId, PortSet, Priority, QueueId, WireBytes};
+use units::{Bytes, Interval, Nanos, PortId, PortSet, Priority, QueueId, WireBytes};
 
 /// The whole switch state of one core.
 pub struct Shard<F> {
@@ -292,10 +292,10 @@ impl<F: Frame> Shard<F> {
         self.fabric.take_punts(give);
     }
 
-    /// Queues a frame of the kernel to leave through `port`, in the priority of the
-    /// [kernel path](crate::program::KernelPath).
-    pub fn inject(&mut self, now: Nanos, port: PortId, frame: F) {
-        self.fabric.inject(now, port, frame, &self.program);
+    /// Queues a frame of the kernel of this `length` to leave through `port`, in the priority of the
+    /// [kernel path](crate::program::KernelPath). `None` if there was no buffer for it, so it is dropped.
+    pub fn inject(&mut self, now: Nanos, port: PortId, length: Bytes, frame: Option<F>) {
+        self.fabric.inject(now, port, (length, frame), &self.program);
     }
 
     /// Whether `port` sends data, as far as that is up to its bundle.

@@ -24,6 +24,10 @@ fn table() -> RouteTable {
         neighbours: neighbours.into_iter().zip([1, 2, 1, 2]).map(behind).collect(),
         kernel: None,
     };
+    table_of(routes)
+}
+
+fn table_of(routes: RouteSettings) -> RouteTable {
     let buffer =
         BufferSettings { shared: Bytes(0), headroom: Bytes(0), egress_lossy: Bytes(0), packing: None };
     let ports = ["a", "b", "c"].map(|name| PortSettings::lossy(name, GATEWAY, BitRate::gigabits(10)));
@@ -50,6 +54,27 @@ fn v6(next: u8, extensions: &[u8], ports: [u8; 4]) -> Vec<u8> {
     let packet =
         [&[0x60, 0, 0, 0, 0, length, next, 64][..], &addresses, extensions, &ports, &[0; 36]].concat();
     [&GATEWAY.0[..], &[2, 0, 0, 0, 0, 9, 0x86, 0xdd], &packet].concat()
+}
+
+#[test]
+fn routes_of_the_kernel_through_the_same_hops_share_them() {
+    let hop = |port| Neighbour {
+        address: [10, 0, 0, port as u8].into(),
+        mac: MacAddress([2, 0, 0, 0, 1, port as u8]),
+        port: PortId(port),
+    };
+    let learned = |net: u8, hops: &[u16]| crate::program::LearnedRoute {
+        prefix: IpNet::new([10, net, 0, 0].into(), 16).unwrap(),
+        hops: hops.iter().copied().map(hop).collect(),
+    };
+    let learned = vec![learned(1, &[1, 2]), learned(2, &[1, 2]), learned(3, &[2]), learned(4, &[])];
+    let kernel =
+        crate::program::KernelPath { priority: units::Priority::from_low_bits(6), learned: learned.into() };
+    let table = table_of(RouteSettings { kernel: Some(kernel), ..Default::default() });
+    let ports =
+        |net| table.ports_toward([10, net, 0, 1].into()).iter().map(|port| port.0).collect::<Vec<_>>();
+    assert_eq!([1, 2, 3, 4].map(ports), [vec![1, 2], vec![1, 2], vec![2], vec![]]);
+    assert_eq!(table.hops.len(), 3);
 }
 
 /// The number of flows through ports 1 and 2, of a thousand whose first two bytes behind the IP header differ.

@@ -7,7 +7,7 @@ use crate::forwarding::Punt;
 use crate::frame::Frame;
 use crate::program::Program;
 use crate::reason::DropReason;
-use units::{Nanos, PortId};
+use units::{Bytes, Nanos, PortId};
 
 impl<F: Frame> Fabric<F> {
     pub fn make_room_for_punts(&mut self, frames: usize) {
@@ -64,13 +64,20 @@ impl<F: Frame> Fabric<F> {
         self.punted = punted;
     }
 
-    /// Queues a frame of the kernel at `port`, charged to that port like an answer.
+    /// Queues a frame of the kernel at `port`, charged to that port like an answer. Without a buffer it is dropped.
     #[cold]
-    pub fn inject(&mut self, now: Nanos, port: PortId, frame: F, program: &Program) {
+    pub fn inject(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        (length, frame): (Bytes, Option<F>),
+        program: &Program,
+    ) {
         let Some(kernel) = program.settings().forwarding.kernel_path() else { return };
-        let (length, priority) = (frame.length(), kernel.priority);
+        let priority = kernel.priority;
         let ingress = &mut self.ingress[port.index()];
         ingress.counters.answers[priority.index()].count(length);
+        let Some(frame) = frame else { return ingress.count_drop(priority, DropReason::NoBuffer, length) };
         // Frames between the ends of a link are the switch's alone.
         let descriptor = Descriptor::parse(frame.headers(), length);
         let Some(descriptor) = descriptor

@@ -182,6 +182,26 @@ fn what_is_for_the_gateway_itself_goes_to_the_kernel_by_class() {
 }
 
 #[test]
+fn a_frame_to_any_member_of_a_bundle_has_the_address_of_the_first_one_for_the_kernel() {
+    let mut settings = settings(&[], Vec::new(), Vec::new());
+    for port in &mut settings.ports {
+        let (delay, jitter) = (Interval(0), Interval(0));
+        let bundle = "lh".into();
+        port.bundle = Some(crate::program::Membership { bundle, head: A, delay, jitter, liveness: None });
+    }
+    settings.ports[1].addresses = Vec::new();
+    let mut shard = Shard::single(Arc::new(Program::new(settings).unwrap()));
+    shard.make_room_for_punts(32);
+    let mut bench = Bench { shard, now: Nanos(1 << 30), given: Vec::new() };
+    for (port, to) in [(A, A), (A, B), (B, A), (B, B)] {
+        bench.receive(port, udp(mac(to), OURS, 7, 64));
+    }
+    bench.receive(B, arp([10, 0, 0, 9]));
+    assert_eq!(bench.given[..4], [(A, Punt::Other, mac(A).0); 4]);
+    assert_eq!(bench.given[4..], [(A, Punt::Neighbour, [0xff; 6])]);
+}
+
+#[test]
 fn what_is_for_others_does_not() {
     let other = MacAddress([2, 0, 0, 0, 7, 7]);
     assert_eq!(class(udp(other, OURS, 179, 64)), None);
@@ -301,7 +321,7 @@ fn routes_and_neighbours_of_the_file_win() {
 fn a_frame_of_the_kernel_leaves_through_its_port_in_the_lossy_priority() {
     let mut bench = Bench::new(&[]);
     let frame = arp(OURS);
-    bench.shard.inject(bench.now, B, frame.clone());
+    bench.shard.inject(bench.now, B, Bytes(42), Some(frame.clone()));
     let mut seen = PortInspection::default();
     bench.shard.inspect(bench.now, B, &mut seen);
     assert_eq!(seen.ingress.answers[PRIORITY.index()].frames, 1);
@@ -309,8 +329,12 @@ fn a_frame_of_the_kernel_leaves_through_its_port_in_the_lossy_priority() {
     // Pauses are the switch's own.
     let mut pause = ethernet(MacAddress::MAC_CONTROL, 0x8808, &[1, 1, 0, 0xff]);
     pause.resize(60, 0);
-    bench.shard.inject(bench.now, B, pause);
-    assert_eq!((bench.leave(B).len(), bench.dropped(B)), (0, vec![(DropReason::MalformedControl, 1)]));
+    bench.shard.inject(bench.now, B, Bytes(60), Some(pause));
+    // There was no buffer for this one.
+    bench.shard.inject(bench.now, B, Bytes(60), None);
+    let dropped = [(DropReason::MalformedControl, 1), (DropReason::NoBuffer, 1)];
+    assert_eq!((bench.leave(B).len(), bench.dropped(B).len()), (0, 2));
+    assert!(dropped.iter().all(|it| bench.dropped(B).contains(it)));
 }
 
 #[test]
