@@ -18,7 +18,7 @@ use worker::Inspection;
 use crate::captures::Captures;
 use crate::crew::Crew;
 use crate::device_mtu::DeviceMtus;
-use crate::event::{Event, Table};
+use crate::event::{Event, KernelTable};
 use crate::journal::Journal;
 use crate::kept_pauses::KeptPauses;
 use crate::lateness::{Late, Lateness};
@@ -172,7 +172,7 @@ impl<L: Line> Control<L> {
                     let _ = answer.send(self.captures.begin(request, &mut self.crew, &self.gateway));
                 }
                 Ok(Event::EndCapture(number)) => self.captures.end(number, &mut self.crew),
-                Ok(Event::Kernel(update)) => self.learn(&update.table),
+                Ok(Event::Kernel(update)) => self.learn(update),
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Event::Terminate) | Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -280,13 +280,25 @@ impl<L: Line> Control<L> {
         core::mem::replace(&mut self.gateway, gateway)
     }
 
-    /// Puts the routes of the kernel in force, or says that it has too many.
-    fn learn(&mut self, table: &Table) {
-        let (routes, refused) = match table {
+    /// Puts the routes of the kernel in force once their programs are made, or says that it has too many.
+    fn learn(&mut self, mut update: KernelTable) {
+        let (routes, refused) = match &update.table {
             Ok(learned) => {
                 let waiting = self.widening.iter_mut().map(|it| &mut it.gateway);
-                for gateway in [&mut self.configured, &mut self.gateway].into_iter().chain(waiting) {
-                    *gateway = gateway.with_learned(learned);
+                let mut gateways: Vec<_> =
+                    [&mut self.configured, &mut self.gateway].into_iter().chain(waiting).collect();
+                let programs: Option<Vec<_>> =
+                    gateways.iter().map(|gateway| update.program_for(&gateway.program)).collect();
+                let Some(programs) = programs else {
+                    // They are not made yet, or a gateway has changed meanwhile.
+                    update.made = gateways.into_iter().map(|gateway| (gateway.clone(), None)).collect();
+                    let maker = update.maker.clone();
+                    // If its thread has panicked, the log says so, and the routes before stay.
+                    let _ = maker.send(update);
+                    return;
+                };
+                for (gateway, program) in gateways.iter_mut().zip(programs) {
+                    gateway.program = program;
                 }
                 self.crew.exchange(&self.gateway.program);
                 (learned.len(), None)

@@ -1,11 +1,12 @@
 //! Events for the control thread.
 
 use crate::socket::{CaptureRequest, CaptureSession, EventsRequest, Request, Response, Subscription};
+use config::Gateway;
 use mirror::Beyond;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
-use switch::LearnedRoute;
+use switch::{LearnedRoute, Program};
 use telemetry::Snapshot;
 
 /// An event for the control thread.
@@ -37,8 +38,31 @@ pub type Table = Result<Arc<[LearnedRoute]>, Beyond>;
 pub struct KernelTable {
     /// The table.
     pub table: Table,
+    /// The programs with its routes, each with the gateway that had it before; or only those gateways, until [`Self::make`].
+    pub made: Vec<(Gateway, Option<Arc<Program>>)>,
+    /// To the thread that makes programs.
+    pub maker: Sender<KernelTable>,
     /// Dropped when it has taken effect.
-    pub _done: Sender<()>,
+    pub done: Sender<()>,
+}
+
+impl KernelTable {
+    /// Makes the programs. It takes long, so not in the control thread.
+    pub fn make(&mut self) {
+        let Ok(routes) = &self.table else { return };
+        let gateways: Vec<_> = self.made.drain(..).map(|(gateway, _)| gateway).collect();
+        for gateway in gateways {
+            let is_same = |(made, _): &&(Gateway, _)| made.program.settings() == gateway.program.settings();
+            let same = self.made.iter().find(is_same).and_then(|(_, program)| program.clone());
+            let program = same.unwrap_or_else(|| gateway.with_learned(routes).program);
+            self.made.push((gateway, Some(program)));
+        }
+    }
+
+    /// What was made of `before`.
+    pub fn program_for(&self, before: &Arc<Program>) -> Option<Arc<Program>> {
+        self.made.iter().find(|(gateway, _)| Arc::ptr_eq(&gateway.program, before))?.1.clone()
+    }
 }
 
 /// The state of the gateway, by its control thread; `None` if that ends, or does not answer within `patience`.

@@ -94,7 +94,7 @@ impl Mirror {
     /// Takes a message.
     pub fn see(&mut self, message: Message) {
         let (outcome, what) = match message {
-            Message::Done | Message::Refused => return,
+            Message::Done(_) => return,
             Message::Lost => return self.stale = true,
             Message::Link { index, name, is_up } => return self.see_link(index, &name, is_up),
             Message::Neighbour { link, .. } if !self.links.contains_key(&link) => return,

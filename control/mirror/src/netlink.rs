@@ -36,10 +36,8 @@ const NUD_PERMANENT: u16 = 0x80;
 /// What a message says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// A dump has ended.
-    Done,
-    /// A request failed.
-    Refused,
+    /// The dump with this number has ended, or the kernel has nothing of the kind.
+    Done(u32),
     /// Something was lost or changed meanwhile: the mirror has to begin anew.
     Lost,
     /// A link.
@@ -127,8 +125,8 @@ impl Dump {
     /// All dumps, in an order in which each one knows what it refers to.
     pub const ALL: [Self; 4] = [Self::Links, Self::NextHops, Self::Neighbours, Self::Routes];
 
-    /// The request for it.
-    pub fn request(self) -> Vec<u8> {
+    /// The request for it. Its end has this `number`.
+    pub fn request(self, number: u32) -> Vec<u8> {
         /// NLM_F_REQUEST, NLM_F_ROOT and NLM_F_MATCH.
         const FLAGS: u16 = 0x301;
         let body = match self {
@@ -136,7 +134,7 @@ impl Dump {
             Self::NextHops => 8,
             Self::Neighbours | Self::Routes => 12,
         };
-        let head = [(HEADER as u32 + body as u32).to_ne_bytes(), [0; 4], [0; 4], [0; 4]];
+        let head = [(HEADER as u32 + body as u32).to_ne_bytes(), [0; 4], number.to_ne_bytes(), [0; 4]];
         let mut request = head.concat();
         request[4..6].copy_from_slice(&(self as u16).to_ne_bytes());
         request[6..8].copy_from_slice(&FLAGS.to_ne_bytes());
@@ -149,8 +147,8 @@ impl Dump {
 pub fn read(mut bytes: &[u8], mut see: impl FnMut(Message)) {
     while !bytes.is_empty() {
         let length = u32_at(bytes, 0).map_or(0, |length| length as usize);
-        let (Some(message), Some(kind), Some(flags)) =
-            (bytes.get(HEADER..length), u16_at(bytes, 4), u16_at(bytes, 6))
+        let (Some(message), Some(kind), Some(flags), Some(number)) =
+            (bytes.get(HEADER..length), u16_at(bytes, 4), u16_at(bytes, 6), u32_at(bytes, 8))
         else {
             return see(Message::Lost);
         };
@@ -158,8 +156,7 @@ pub fn read(mut bytes: &[u8], mut see: impl FnMut(Message)) {
             see(Message::Lost);
         }
         match kind {
-            DONE => see(Message::Done),
-            ERROR => see(Message::Refused),
+            DONE | ERROR => see(end(kind, number, message)),
             OVERRUN => see(Message::Lost),
             NEW_LINK | DEL_LINK => link(message, kind == DEL_LINK).into_iter().for_each(&mut see),
             NEW_NEIGHBOUR | DEL_NEIGHBOUR => {
@@ -173,6 +170,17 @@ pub fn read(mut bytes: &[u8], mut see: impl FnMut(Message)) {
             _ => {}
         }
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+}
+
+/// What the end of a dump says, whose body begins with an error of the system or a count.
+fn end(kind: u16, number: u32, message: &[u8]) -> Message {
+    /// A kernel without next hop objects does not know their dump.
+    const EOPNOTSUPP: i32 = -95;
+    match u32_at(message, 0).map(u32::cast_signed) {
+        Some(EOPNOTSUPP) if kind == ERROR => Message::Done(number),
+        Some(0..) if kind == DONE => Message::Done(number),
+        _ => Message::Lost,
     }
 }
 

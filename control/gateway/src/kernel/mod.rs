@@ -51,6 +51,7 @@ struct Path {
     opened: Opened,
     routes: Routes,
     events: Sender<Event>,
+    maker: Sender<KernelTable>,
     /// The table that takes effect, and since when.
     pending: Option<(Receiver<()>, Instant)>,
     /// By TAP, the carrier that it has.
@@ -60,7 +61,7 @@ struct Path {
     warned: Option<Instant>,
 }
 
-/// Starts the thread. It ends when the control thread has.
+/// Starts the thread, and one that makes programs of its tables. They end when the control thread has.
 ///
 /// # Errors
 /// The error of the system.
@@ -68,7 +69,17 @@ pub fn start(opened: Opened, events: Sender<Event>) -> io::Result<()> {
     let tap = |(tap, _): &(KernelTap, _)| Tap { name: tap.name.clone(), port: tap.port, learns: tap.learns };
     let routes = Routes::new(opened.taps.iter().map(tap).collect());
     let carriers = vec![None; opened.taps.len()];
-    let mut path = Path { opened, routes, events, pending: None, carriers, refused: 0, warned: None };
+    let (maker, tables) = channel::<KernelTable>();
+    let made = events.clone();
+    let make = move || {
+        for mut table in tables {
+            table.make();
+            // The gateway may have ended.
+            let _ = made.send(Event::Kernel(table));
+        }
+    };
+    thread::Builder::new().name("routes".into()).spawn(make)?;
+    let mut path = Path { opened, routes, events, maker, pending: None, carriers, refused: 0, warned: None };
     let thread = thread::Builder::new().name("kernel".into()).spawn(move || while path.turn() {});
     thread.map(drop)
 }
@@ -151,7 +162,8 @@ impl Path {
         let Some(table) = self.routes.table(now) else { return true };
         let (sender, done) = channel();
         self.pending = Some((done, now));
-        self.events.send(Event::Kernel(KernelTable { table, _done: sender })).is_ok()
+        let table = KernelTable { table, made: Vec::new(), maker: self.maker.clone(), done: sender };
+        self.events.send(Event::Kernel(table)).is_ok()
     }
 }
 

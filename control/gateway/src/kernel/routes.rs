@@ -33,6 +33,10 @@ pub struct Routes {
     buffer: Vec<u8>,
     /// The dump that goes on, of those of [`Dump::ALL`].
     dumping: Option<usize>,
+    /// The number of the last request.
+    number: u32,
+    /// Whether the dump that goes on has failed, or lacks what was lost.
+    is_torn: bool,
     /// When the last dump of all began.
     dumped: Option<Instant>,
     /// When changes take effect.
@@ -50,6 +54,8 @@ impl Routes {
             mirror: Mirror::new(taps),
             buffer: vec![0; DATAGRAM],
             dumping: None,
+            number: 0,
+            is_torn: false,
             dumped: None,
             due: None,
             not_before: None,
@@ -74,7 +80,7 @@ impl Routes {
                 Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => break,
                 // The buffer of the socket was full.
                 Err(_) => {
-                    self.mirror.see(Message::Lost);
+                    self.lose();
                     break;
                 }
             }
@@ -89,34 +95,44 @@ impl Routes {
         let is_due = match (since, self.dumping) {
             (None, _) => true,
             (Some(since), None) => since >= AUDIT || self.mirror.is_stale() && since >= DUMP,
-            (Some(since), Some(_)) => since >= PATIENCE,
+            // One that failed gives no table.
+            (Some(since), Some(_)) => since >= if self.is_torn { DUMP } else { PATIENCE },
         };
         if is_due {
             self.mirror.clear();
+            self.is_torn = false;
             self.dumped = Some(now);
             self.ask(0, socket);
         }
     }
 
+    fn lose(&mut self) {
+        self.is_torn = true;
+        self.mirror.see(Message::Lost);
+    }
+
     fn ask(&mut self, dump: usize, socket: &OwnedFd) {
         self.dumping = Some(dump);
-        let request = Dump::ALL[dump].request();
+        self.number = self.number.wrapping_add(1);
+        let request = Dump::ALL[dump].request(self.number);
         // If the kernel does not take it, the dump does not end in time, and begins anew.
         let _ = sendto(socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0));
     }
 
     fn take(&mut self, length: usize, socket: &OwnedFd) {
-        let mut ended = 0;
+        let mut ended = false;
         let bytes = self.buffer.get(..length).unwrap_or_default();
         netlink::read(bytes, |message| {
-            // A kernel without next hop objects refuses their dump.
-            ended += usize::from(matches!(message, Message::Done | Message::Refused));
+            // The end of a dump that was given up is none of this one.
+            ended |= message == Message::Done(self.number);
+            self.is_torn |= message == Message::Lost;
             self.mirror.see(message);
         });
         if length > DATAGRAM {
-            self.mirror.see(Message::Lost);
+            self.lose();
         }
-        if let Some(dump) = self.dumping.filter(|_| ended > 0) {
+        // A torn one begins anew, and the last table stays until then.
+        if let Some(dump) = self.dumping.filter(|_| ended && !self.is_torn) {
             match dump + 1 {
                 next if next < Dump::ALL.len() => self.ask(next, socket),
                 _ => {
@@ -145,5 +161,47 @@ impl Routes {
     /// Notes that a table took effect at `now`, which took that long. So long, there is none in the meantime.
     pub fn pace(&mut self, now: Instant, took: Duration) {
         self.not_before = Some(now + EXCHANGE.max(took * SHARE));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An end of a dump: its type, the number of the request, and what its body begins with.
+    fn end(kind: u16, number: u32, code: i32) -> Vec<u8> {
+        let head = [&20_u32.to_ne_bytes()[..], &kind.to_ne_bytes(), &[0; 2], &number.to_ne_bytes(), &[0; 4]];
+        [&head.concat()[..], &code.to_ne_bytes()].concat()
+    }
+
+    #[test]
+    fn a_dump_that_fails_gives_no_table_and_begins_anew() {
+        const ERROR: u16 = 2;
+        const DONE: u16 = 3;
+        let (socket, _kernel) = std::os::unix::net::UnixDatagram::pair().unwrap();
+        let socket = OwnedFd::from(socket);
+        let mut routes = Routes::new(Vec::new());
+        let take = |routes: &mut Routes, datagram: Vec<u8>| {
+            routes.buffer[..datagram.len()].copy_from_slice(&datagram);
+            routes.take(datagram.len(), &socket);
+            routes.dumping
+        };
+        let start = Instant::now();
+        routes.begin_dump(&socket, start);
+        assert_eq!(take(&mut routes, end(DONE, 9, 0)), Some(0), "the end of another one");
+        assert_eq!(take(&mut routes, end(DONE, 1, 0)), Some(1));
+        assert_eq!(take(&mut routes, end(ERROR, 2, -95)), Some(2), "a kernel without next hop objects");
+        for (kind, code) in [(ERROR, -16), (DONE, -105)] {
+            assert_eq!(take(&mut routes, end(kind, 3, code)), Some(2));
+        }
+        assert_eq!(take(&mut routes, end(DONE, 3, 0)), Some(2));
+        routes.begin_dump(&socket, start + DUMP / 2);
+        assert_eq!(routes.dumping, Some(2));
+        routes.begin_dump(&socket, start + DUMP);
+        for dump in 1..=4 {
+            let number = routes.number;
+            assert_eq!(take(&mut routes, end(DONE, number, 0)), (dump < 4).then_some(dump));
+        }
+        assert!(!routes.mirror.is_stale());
     }
 }

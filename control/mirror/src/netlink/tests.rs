@@ -147,21 +147,28 @@ fn links_neighbours_and_next_hop_objects_are_read_and_so_is_their_end() {
 
 #[test]
 fn a_datagram_has_several_messages_and_what_is_lost_is_noticed() {
-    let done = message(DONE, 2, &[0; 4], &[]);
+    let mut done = message(DONE, 2, &[0; 4], &[]);
+    done[8..12].copy_from_slice(&7_u32.to_ne_bytes());
     let interrupted = message(DONE, DUMP_INTERRUPTED, &[0; 4], &[]);
     assert_eq!(
         all(&[&done[..], &message(99, 0, &[], &[]), &interrupted].concat()),
-        [Message::Done, Message::Lost, Message::Done]
+        [Message::Done(7), Message::Lost, Message::Done(0)]
     );
     assert_eq!(all(&message(OVERRUN, 0, &[], &[])), [Message::Lost]);
-    assert_eq!(all(&message(ERROR, 0, &[0; 4], &[])), [Message::Refused]);
+    let refused = |kind, error: i32| all(&message(kind, 0, &error.to_ne_bytes(), &[]));
+    assert_eq!(refused(ERROR, -95), [Message::Done(0)], "there are none of the kind");
+    for (kind, error) in [(ERROR, -16), (ERROR, -105), (DONE, -95), (DONE, -90)] {
+        assert_eq!(refused(kind, error), [Message::Lost], "{error}");
+    }
+    assert_eq!(all(&message(DONE, 2, &[], &[])), [Message::Lost]);
     assert_eq!(all(&done[..done.len() - 1]), [Message::Lost], "cut short");
 }
 
 #[test]
 fn a_request_is_as_long_as_it_says() {
     for dump in Dump::ALL {
-        let request = dump.request();
+        let request = dump.request(9);
+        assert_eq!(u32_at(&request, 8), Some(9));
         assert_eq!(u32_at(&request, 0), Some(request.len() as u32));
         assert_eq!(u16_at(&request, 4), Some(dump as u16));
     }
