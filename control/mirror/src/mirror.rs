@@ -119,9 +119,12 @@ impl Mirror {
         let known = self.routes.get(&key);
         match change {
             Change::Gone => {
+                let is_one_of_several = self.several.remove(&key);
                 // Another one may count now.
-                self.stale |= self.several.remove(&key);
-                return self.left(&key, &hops);
+                self.stale |= is_one_of_several;
+                let stays =
+                    is_one_of_several && key.0.addr().is_ipv4() && known.is_some_and(|it| *it != hops);
+                return if stays { known.cloned() } else { self.left(&key, &hops) };
             }
             Change::First | Change::Behind if known.is_some_and(|known| *known != hops) => {
                 self.several.insert(key);
