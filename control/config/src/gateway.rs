@@ -92,9 +92,7 @@ impl Gateway {
         }
         self.with(settings, self.links.clone())
     }
-}
 
-impl Gateway {
     /// This gateway with these routes of its kernel; the same if it has no kernel path.
     #[must_use]
     pub fn with_learned(&self, routes: &Arc<[LearnedRoute]>) -> Self {

@@ -43,7 +43,6 @@ pub(crate) fn build(
         .filter(|(port, it)| it.bundle.as_ref().is_none_or(|it| it.head == *port));
     let tap = |(port, settings): (PortId, &PortSettings)| {
         let bundle = settings.bundle.as_ref();
-        let of_bundle = bundle.and_then(|own| document.bundles().iter().find(|it| it.name() == own.bundle));
         let is_member = |it: &PortSettings| it.bundle.as_ref().is_some_and(|it| it.head == port);
         let members = (0..).map(PortId).zip(ports).filter(|(it, own)| *it == port || is_member(own));
         let name = bundle.map_or(&settings.name, |it| &it.bundle).clone();
@@ -51,7 +50,8 @@ pub(crate) fn build(
             Some(_) => values(&decl.learn).any(|it| it.value == name),
             None => links[port.index()].distance.is_none(),
         };
-        let least = of_bundle.map_or(1, |it| it.least().into());
+        let stated = document.bundles().iter().find(|it| bundle.is_some() && it.name() == name);
+        let least = stated.map_or(1, |it| it.least().into());
         KernelTap { port, members: members.map(|(port, _)| port).collect(), least, learns, name }
     };
     let taps: Vec<_> = heads.map(tap).collect();
@@ -62,20 +62,16 @@ pub(crate) fn build(
 
 /// Notes what is wrong with `taps`, and with names of them.
 fn check(document: &Document, decl: &KernelDecl, taps: &[KernelTap], problems: &Problems<'_>) {
-    let place = |name: &str| {
-        let bundle = document.bundles().iter().find(|it| it.name() == name);
-        let port = document.ports().iter().find(|it| it.name() == name);
-        bundle.map(|it| it.first(&["name"])).or(port.map(|it| it.first(&["name"]))).unwrap_or(&decl.place)
-    };
     for KernelTap { name, members, least, .. } in taps {
+        let bundle = document.bundles().iter().find(|it| it.name() == name);
         if name.len() > NAME_MAX || name.contains(['/', ':']) {
             let want = "a name of an interface, which its TAP in the kernel gets: 15 characters at most, without / and :";
-            problems.error(place(name), ProblemKind::Malformed { got: name.clone(), want });
+            let port = || document.ports().iter().find(|it| it.name() == name);
+            let place = bundle.map(|it| it.first(&["name"])).or_else(|| Some(port()?.first(&["name"])));
+            problems.error(place.unwrap_or(&decl.place), ProblemKind::Malformed { got: name.clone(), want });
         }
         let count = members.iter().count();
-        let stated =
-            document.bundles().iter().find(|it| it.name() == name).and_then(|it| it.place_of("least"));
-        if let Some(place) = stated.filter(|_| *least > count) {
+        if let Some(place) = bundle.and_then(|it| it.place_of("least")).filter(|_| *least > count) {
             let valid = format!("1 to {count}, the number of members");
             problems.error(place, ProblemKind::OutOfRange { got: least.to_string(), valid });
         }
