@@ -173,6 +173,7 @@ impl<L: Line> Control<L> {
                 }
                 Ok(Event::EndCapture(number)) => self.captures.end(number, &mut self.crew),
                 Ok(Event::Kernel(update)) => self.learn(update),
+                Ok(Event::KernelRefused(reason)) => self.note_refused(reason),
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Event::Terminate) | Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -282,7 +283,7 @@ impl<L: Line> Control<L> {
 
     /// Puts the routes of the kernel in force once their programs are made, or says that it has too many.
     fn learn(&mut self, mut update: KernelTable) {
-        let (routes, refused) = match &update.table {
+        match &update.table {
             Ok(learned) => {
                 let waiting = self.widening.iter_mut().map(|it| &mut it.gateway);
                 let mut gateways: Vec<_> =
@@ -301,14 +302,16 @@ impl<L: Line> Control<L> {
                     gateway.program = program;
                 }
                 self.crew.exchange(&self.gateway.program);
-                (learned.len(), None)
+                let routes = learned.len() as u64;
+                self.journal.note(unix_time(), None, None, What::Kernel { routes, refused: None });
             }
-            Err(beyond) => (0, Some(kernel::excess(*beyond))),
-        };
-        if let Some(reason) = &refused {
-            tracing::warn!("{reason}");
+            Err(beyond) => self.note_refused(kernel::excess(*beyond)),
         }
-        self.journal.note(unix_time(), None, None, What::Kernel { routes: routes as u64, refused });
+    }
+
+    fn note_refused(&mut self, reason: String) {
+        tracing::warn!("{reason}");
+        self.journal.note(unix_time(), None, None, What::Kernel { routes: 0, refused: Some(reason) });
     }
 
     /// Notes the groups whose headroom was another in `before`.

@@ -26,6 +26,8 @@ pub enum Event {
     ReloadRead,
     /// The kernel has other routes or neighbours.
     Kernel(KernelTable),
+    /// The kernel path cannot follow the kernel, for this reason.
+    KernelRefused(String),
     /// The capture with this number has ended.
     EndCapture(u64),
 }
@@ -72,5 +74,28 @@ pub fn snapshot(events: &Sender<Event>, patience: Duration) -> Option<Box<Snapsh
     match answered.recv_timeout(patience) {
         Ok(Response::Shown(snapshot)) => Some(snapshot),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_equal_settings_are_made_once_and_known_by_those_before() {
+        let port = |name| format!("[[port]]\nname = \"{name}\"\nrate = \"1G\"\n");
+        let text = format!("[kernel]\n[forwarding]\nmode = \"route\"\n{}{}", port("a"), port("b"));
+        let gateway = config::parse(&text, "gw.toml").expect("it is valid");
+        let again = gateway.program.with_settings(gateway.program.settings().clone());
+        let equal = Gateway { program: Arc::new(again.expect("its settings hold")), ..gateway.clone() };
+        let route = LearnedRoute { prefix: "10.9.0.0/16".parse().expect("a prefix"), hops: Vec::new() };
+        let ((maker, _), (done, _)) = (channel(), channel());
+        let made = vec![(gateway.clone(), None), (equal.clone(), None)];
+        let mut table = KernelTable { table: Ok(Arc::new([route])), made, maker, done };
+        assert!(table.program_for(&gateway.program).is_none());
+        table.make();
+        let [one, other] = [&gateway, &equal].map(|it| table.program_for(&it.program).expect("it was made"));
+        assert!(Arc::ptr_eq(&one, &other) && table.program_for(&one).is_none());
+        assert!(one.settings().forwarding.kernel_path().is_some_and(|it| it.learned.len() == 1));
     }
 }

@@ -79,7 +79,7 @@ kinds! {
     LostOnLink = "lost_on_link" { frames: u64 }
     /// A hello of another link came: a cable is crossed
     Crossed = "crossed" { chassis: String, bundle: u8, member: u8 }
-    /// Routes and neighbours of the kernel took effect, or it has more than the gateway takes
+    /// Routes and neighbours of the kernel took effect, or it has more than the gateway takes, or a TAP is gone
     Kernel = "kernel" { routes: u64, refused: Option<String> }
     /// A link went up or down
     Link = "link" { up: bool }

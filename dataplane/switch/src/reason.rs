@@ -81,7 +81,7 @@ reasons! {
         /// A frame for the [kernel](kernel.md) beyond what a port may give it of its class.
         PuntLimit = "punt_limit", "A host that scans or floods.";
         /// A frame for the [kernel](kernel.md), which is behind with reading them.
-        PuntFull = "punt_full", "The load of the machine; whether the TAP is up.";
+        PuntFull = "punt_full", "The load of the machine.";
         /// ARP or neighbour advertisement that claims an address of the gateway.
         SpoofedAddress = "spoofed_address", "The station; a second gateway with the same address.";
         /// Lossy, and the shared pool has no room.

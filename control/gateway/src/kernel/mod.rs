@@ -92,6 +92,11 @@ impl Path {
         let mut wanted: Vec<_> = all.map(|it| PollFd::from_borrowed_fd(it, PollFlags::IN)).collect();
         // Interrupted or not, there may be something.
         let _ = poll(&mut wanted, Some(&NAP));
+        let gone = wanted.iter().position(|it| it.revents().contains(PollFlags::ERR));
+        // The last one is netlink, which says so when it has lost messages.
+        if let Some(gone) = gone.filter(|gone| *gone < self.carriers.len()) {
+            self.forget(gone);
+        }
         let now = Instant::now();
         self.follow_carriers();
         self.give(now);
@@ -101,6 +106,15 @@ impl Path {
         }
         self.routes.read(&self.opened.netlink, now);
         self.exchange(now)
+    }
+
+    /// Leaves out a TAP that was deleted: it would always be ready, with an error.
+    fn forget(&mut self, tap: usize) {
+        let (tap, _) = self.opened.taps.remove(tap);
+        self.carriers = vec![None; self.opened.taps.len()];
+        let reason = format!("the TAP {} is gone; a restart of the gateway opens it again", tap.name);
+        // The control thread may have ended.
+        let _ = self.events.send(Event::KernelRefused(reason));
     }
 
     /// Gives the frames of the worker to the kernel.
@@ -145,7 +159,7 @@ impl Path {
         for ((of, tap), carrier) in self.opened.taps.iter().zip(&mut self.carriers) {
             let up = has_carrier(of, carrying);
             if *carrier != Some(up) {
-                // One that is down takes it later.
+                // If it is not taken, it is tried again.
                 *carrier = tap.set_carrier(up).is_ok().then_some(up);
             }
         }

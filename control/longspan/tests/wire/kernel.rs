@@ -190,6 +190,11 @@ fn flood_and_storm(lab: &Lab) {
     let mut receiver = Receiver::start(lab, far);
     let flow = |port, (dscp, priority), bps| Flow { port, dscp, priority, bps, count: None };
     let lossless = Sender::start(lab, near, far, 1_000, 1_000_000_000, &[flow(1, LOSSLESS, 10_000_000)]);
+    let print_turns = |when: &str| {
+        let turn = &gateway.show()["workers"][0]["turn"];
+        eprintln!("turn {when} the flood: p50 {} ns, p99 {} ns", turn["p50_ns"], turn["p99_ns"]);
+    };
+    print_turns("before");
     let itself =
         Host { namespace: lab.namespace("none"), mac: FIRST_MAC.into(), address: "10.77.1.254".into() };
     let flood = Sender::start(lab, near, &itself, 100, 1_000_000_000, &[flow(2, LOSSY, 4_000_000)]);
@@ -208,6 +213,7 @@ fn flood_and_storm(lab: &Lab) {
     wait_until("all routes to be in force", || tables(gateway).last().is_some_and(|it| it.1 >= ROUTES));
     let seen = receiver.so_far().flow(1).next;
     receiver.wait_for_flow(1, seen + 100);
+    print_turns("with");
     flood.end();
     let sent = lossless.end();
     receiver.wait_for_flow(1, sent.sent[&1]);
@@ -256,6 +262,12 @@ fn carrier_follows(lab: &Lab) {
     wait_until("the carrier to come back", || has_carrier(&kernel, "lh"));
     namespace.ip("link set dc0 down");
     wait_until("the carrier to go", || !has_carrier(&kernel, "dc0"));
+    kernel.ip("link del dc0");
+    let is_noted =
+        || tables(&gateway).iter().any(|it| it.2.as_ref().is_some_and(|it| it.contains("dc0 is gone")));
+    wait_until("the loss of the TAP to be noted", is_noted);
+    namespace.ip("link set lh1 down");
+    wait_until("the carrier of the other one to go", || !has_carrier(&kernel, "lh"));
     gateway.end();
 }
 
