@@ -50,7 +50,7 @@ pub enum End {
 }
 
 impl End {
-    /// What a person should know.
+    /// The text for a person.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Complete => "all steps are done",
@@ -486,7 +486,7 @@ impl Course {
         self.reports.len()
     }
 
-    /// What it has found.
+    /// Its findings.
     pub fn report(&self) -> Report {
         let end = match self.state {
             State::Ended(end, _) => end,

@@ -1,4 +1,4 @@
-//! What a course knows of its own end.
+//! The facts that a course knows of its own end.
 
 use config::{Gateway, response_quanta};
 use switch::{PerReason, Volume};
@@ -18,7 +18,7 @@ pub struct Terms {
     pub soak: Interval,
 }
 
-/// What the file of a gateway says of the port.
+/// The settings of the port, by the file of a gateway.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// The name of the port.
@@ -46,7 +46,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What `gateway` says of `port`.
+    /// The settings of `port` in `gateway`.
     pub fn of(gateway: &Gateway, port: PortId, terms: Terms) -> Self {
         let settings = gateway.program.port(port);
         let group = |priority: Priority| settings.groups[priority.index()].lossless();

@@ -21,7 +21,7 @@ const DISCARD: u16 = 9;
 /// Other EtherTypes that a link may keep to itself: LLDP and gPTP.
 pub const KINDS: [EtherType; 2] = [EtherType::LLDP, EtherType::PTP];
 
-/// What a frame carries.
+/// The contents of a test frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// The session of the sender.
@@ -30,7 +30,7 @@ pub struct Stamp {
     pub number: u64,
     /// The step that it belongs to.
     pub step: u8,
-    /// What the step tries with it.
+    /// The subject that the step tries with it.
     pub value: u8,
 }
 

@@ -17,7 +17,7 @@ pub const PAUSES: u64 = 100;
 pub const RECEIVED: usize = 1;
 pub const TWICE: usize = 5;
 
-/// What is known besides the counts of the step.
+/// The facts besides the counts of the step.
 pub struct Context<'a> {
     pub facts: &'a Facts,
     pub agreed: &'a Agreed,

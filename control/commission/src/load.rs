@@ -1,4 +1,4 @@
-//! What the test device sends in a step.
+//! The frames that the test device sends in a step.
 
 use crate::frame::{self, Stamp, Way};
 use crate::step::{Agreed, Step};
@@ -9,7 +9,7 @@ use wire::pfc;
 const EACH: u64 = 4;
 /// The time between two frames of these steps.
 const APART: Interval = Interval::from_micros(500);
-/// What a late worker makes up for.
+/// The longest lateness that a worker makes up for.
 const BEHIND: Interval = Interval::from_millis(1);
 
 /// A generator.

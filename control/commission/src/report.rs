@@ -1,11 +1,11 @@
-//! What a course has found.
+//! The findings of a course.
 
 use crate::session::Ignored;
 use core::fmt::Write as _;
 use serde::Serialize;
 
 units::named! {
-    /// What is wrong with a link, or with an end of it.
+    /// A fault of a link, or of an end of it.
     #[derive(PartialOrd, Ord, Hash)]
     Fault [serde, ALL, about] {
         /// Both files must state one `rate`.
@@ -46,7 +46,7 @@ units::named! {
 }
 
 units::named! {
-    /// What a step says.
+    /// The verdict of a step.
     Verdict [serde] {
         /// It is as promised.
         Pass = "pass",
@@ -62,20 +62,20 @@ units::named! {
 pub struct Finding {
     /// Its name.
     pub fault: Fault,
-    /// What was seen, and what to do.
+    /// The finding, and the remedy.
     pub text: String,
 }
 
-/// What one step has found.
+/// The findings of one step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StepReport {
     /// The step.
     pub step: String,
     /// Its verdict.
     pub verdict: Verdict,
-    /// What was measured.
+    /// The measurements, as sentences.
     pub measured: Vec<String>,
-    /// What is wrong.
+    /// The faults.
     pub faults: Vec<Finding>,
 }
 
@@ -101,7 +101,7 @@ impl StepReport {
     }
 }
 
-/// What a course has found.
+/// The findings of a course.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The port.

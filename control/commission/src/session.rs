@@ -20,7 +20,7 @@ const MUTE: Interval = Interval::from_secs(5);
 pub struct Ignored {
     /// Those with a wrong tag.
     pub forged: u64,
-    /// Those that had come before.
+    /// Messages that had come before.
     pub replayed: u64,
     /// Those of other sessions.
     pub strange: u64,

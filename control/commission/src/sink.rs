@@ -9,7 +9,7 @@ const OPEN: Interval = Interval::from_millis(20);
 const PATIENCE: Interval = Interval::from_secs(10);
 /// A link without frames for this long, and four of its delays, is quiet.
 const QUIET: Interval = Interval::from_millis(5);
-/// Who has not stopped after this, and four delays, does not obey.
+/// An end that has not stopped after this, and four delays, does not obey.
 const LIMIT: Interval = Interval::from_secs(1);
 
 /// The sink of one obedience step.

@@ -4,7 +4,7 @@ use crate::facts::Terms;
 use units::Interval;
 use wire::grants::session::FIGURES;
 
-/// What an end has counted in a step.
+/// The counts of an end in a step.
 pub type Counts = [u64; FIGURES];
 
 /// Lengths of test frames without FCS: those of RFC 2544 section 9.1, and of RoCE packets of 2,048 and 4,096 bytes.
@@ -38,7 +38,7 @@ pub enum Step {
     Over,
 }
 
-/// What both ends have agreed on.
+/// The terms that both ends have agreed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreed {
     /// The lengths of frames to try, 16 at most.
@@ -51,7 +51,7 @@ pub struct Agreed {
 }
 
 impl Agreed {
-    /// What follows from the figures of [`Step::Meet`]: longest frame, rate, lossless DSCPs, wishes, and classes.
+    /// The terms that follow from the figures of [`Step::Meet`]: longest frame, rate, lossless DSCPs, wishes, and classes.
     pub fn of(near: &Counts, far: &Counts) -> Self {
         let [near_frame, _, near_lossless, near_terms @ .., near_classes, _] = near;
         let [far_frame, _, far_lossless, far_terms @ .., far_classes, _] = far;

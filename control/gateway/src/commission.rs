@@ -36,7 +36,7 @@ const TEST: PortId = PortId(1);
 /// How often the control thread reads device and worker.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What the control thread tells the course: figures, or that the operator interrupts it.
+/// News of the control thread for the course: figures, or that the operator interrupts it.
 type Told = Option<Figures>;
 
 /// Commissions port 0 of `gateway`, which [`config::for_commission`] made of the file at `path`. Both ends share `key`.

@@ -1,4 +1,4 @@
-//! What is known of a kernel, and the routes that follow from it.
+//! The routes and neighbours of a kernel, and the routes that follow from it.
 
 use crate::netlink::{Change, HOPS_MAX, Hops, Message, Path};
 use core::net::IpAddr;
@@ -24,7 +24,7 @@ pub struct Tap {
     pub learns: bool,
 }
 
-/// What the kernel has more of than a gateway takes.
+/// A table of the kernel with more entries than a gateway takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
     /// More than [`ROUTES_MAX`] routes in the main table.

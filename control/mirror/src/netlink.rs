@@ -33,7 +33,7 @@ const REJECTS: core::ops::RangeInclusive<u8> = 6..=8;
 const NUD_VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | NUD_PERMANENT;
 const NUD_PERMANENT: u16 = 0x80;
 
-/// What a message says.
+/// The news of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// The dump with this number has ended, or the kernel has nothing of the kind.
@@ -62,7 +62,7 @@ pub enum Message {
     NextHop {
         /// Its number.
         id: u32,
-        /// What it stands for; `None` if it is gone.
+        /// The next hops that it stands for; `None` if it is gone.
         hop: Option<Hops>,
     },
     /// A route of the main table.
@@ -73,12 +73,12 @@ pub enum Message {
         metric: u32,
         /// Where it leads.
         hops: Hops,
-        /// What became of it.
+        /// Its new state.
         change: Change,
     },
 }
 
-/// What became of a route. The kernel may have several of one prefix and metric, of which the first counts.
+/// The new state of a route. The kernel may have several of one prefix and metric, of which the first counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It counts, before any other.
@@ -108,7 +108,7 @@ pub enum Hops {
     Nowhere,
 }
 
-/// What a request asks for.
+/// The subject of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dump {
     /// All links.
@@ -173,7 +173,7 @@ pub fn read(mut bytes: &[u8], mut see: impl FnMut(Message)) {
     }
 }
 
-/// What the end of a dump says, whose body begins with an error of the system or a count.
+/// The result of a dump, by its end, whose body begins with an error of the system or a count.
 fn end(kind: u16, number: u32, message: &[u8]) -> Message {
     /// A kernel without next hop objects does not know their dump.
     const EOPNOTSUPP: i32 = -95;

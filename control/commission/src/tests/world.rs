@@ -25,10 +25,10 @@ const LOOK: Interval = Interval::from_millis(20);
 /// No course takes longer.
 const LONGEST: Interval = Interval::from_secs(200);
 
-/// What a link does with a frame: how much later it arrives, or not at all.
+/// The way of a frame over a link: how much later it arrives, or not at all.
 pub type Fate = Option<Interval>;
 
-/// What a test plants.
+/// The fault that a test plants.
 pub type Plant = Box<dyn FnMut(Nanos, &mut Vec<u8>) -> Fate>;
 
 /// Frames, each with an instant.
@@ -166,7 +166,7 @@ impl Side {
         Self { worker, controls, monitor, course, counted: Rc::default(), steps: 0 }
     }
 
-    /// What the control side of a gateway does.
+    /// Does the work of the control side of a gateway.
     fn look(&mut self) {
         let mut figures = Figures {
             late_turns: self.monitor.late_turns(),
@@ -207,7 +207,7 @@ pub struct World {
     extra: Rc<RefCell<Frames>>,
 }
 
-/// What a test does as time passes.
+/// The actions of a test as time passes.
 pub struct Asleep {
     pub now: Nanos,
     /// Until when the second end does nothing.
@@ -262,7 +262,7 @@ impl World {
         self.fibres[0].borrow_mut().frames.push_front((self.now.get(), frame));
     }
 
-    /// What delivers one more frame to the second end.
+    /// A function that delivers one more frame to the second end.
     pub fn doubler(&self) -> impl Fn(Nanos, Vec<u8>) + 'static {
         let extra = Rc::clone(&self.extra);
         move |now, frame| extra.borrow_mut().push_back((now, frame))

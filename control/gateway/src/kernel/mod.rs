@@ -36,7 +36,7 @@ const FRAMES: usize = 64;
 /// The least time between two warnings.
 const REPEAT: Duration = Duration::from_secs(60);
 
-/// What the kernel has too much of, as a sentence.
+/// The table of the kernel that has too many entries, as a sentence.
 pub fn excess(beyond: Beyond) -> String {
     let (most, what) = match beyond {
         Beyond::Routes => (ROUTES_MAX, "routes in its main table"),

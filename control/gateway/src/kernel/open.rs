@@ -1,4 +1,4 @@
-//! What needs privileges of a kernel path: it is opened at the start, and needs none later.
+//! The part of a kernel path that needs privileges: it is opened at the start, and needs none later.
 
 use core::cell::Cell;
 use std::fs::File;
@@ -20,7 +20,7 @@ use worker::{KernelPort, KernelRings};
 
 /// Where `ip netns` keeps namespaces.
 const NAMESPACES: &str = "/run/netns";
-/// What may wait to be read of netlink: some ten thousand routes.
+/// The bytes of netlink that may wait to be read: some ten thousand routes.
 const RECEIVE_BUFFER: usize = 8 << 20;
 
 /// Why there is no kernel path.
