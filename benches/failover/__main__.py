@@ -93,7 +93,7 @@ def arguments():
 
 def row(contender, fault, outcomes):
     outages = [it.outage_ms for it, *_ in outcomes]
-    if None in outages:
+    if None in outages or any(stops for *_, stops in outcomes):
         times = ["never", "never"]
     else:
         times = [f"{statistics.median(outages):.1f}", f"{max(outages):.1f}"]

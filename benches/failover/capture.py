@@ -79,13 +79,13 @@ class Outcome:
             following[flow] = max(following[flow], number + 1)
             arrivals.append(at)
         self.lost = sent - self.received
-        self.outage_ms = self.outage(arrivals, per_ms, cut_ns)
+        self.outage_ms = self.outage(arrivals, per_ms, cut_ns, seconds) if arrivals else None
 
-    def outage(self, arrivals, per_ms, cut_ns):
-        """From the cut until the load arrives again; `None` where it does not."""
+    def outage(self, arrivals, per_ms, cut_ns, seconds):
+        """From the cut until the load arrives again, for the first time; `None` where it does not."""
         carried = Counter(at // self.STEP_NS for at in arrivals)
         first = cut_ns // self.STEP_NS
-        total = list(itertools.accumulate((carried[step] for step in range(first, max(arrivals) // self.STEP_NS)), initial=0))
+        total = list(itertools.accumulate((carried[step] for step in range(first, (arrivals[0] + seconds * 10**9) // self.STEP_NS)), initial=0))
 
         def carries(step, steps):
             return total[step + steps] - total[step] >= self.SHARE * per_ms * steps * self.STEP_NS / 1e6

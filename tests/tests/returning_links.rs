@@ -96,6 +96,23 @@ fn a_link_that_is_restored_along_a_longer_way_stays_out_of_use_and_one_as_long_a
 }
 
 #[test]
+fn a_link_that_is_kept_out_returns_once_a_reload_ends_the_measurement() {
+    let mut pair = Pair::new(Some(COVERED));
+    pair.run_for(Interval::from_millis(12));
+    pair.set_carrier(false);
+    pair.run_for(Interval::from_millis(1));
+    pair.delay = COVERED * 2;
+    pair.set_carrier(true);
+    pair.run_for(Interval::from_millis(20));
+    assert_eq!(pair.states(), [LinkState::Proving; 2]);
+    for gateway in &mut pair.gateways {
+        gateway.install(|settings| settings.ports[B.index()].link_delay = None);
+    }
+    pair.run_for(Interval::from_millis(2));
+    assert_eq!(pair.states(), [LinkState::Up; 2]);
+}
+
+#[test]
 fn without_a_bound_a_longer_link_returns() {
     assert_eq!(after_a_cut(None, COVERED * 2), [LinkState::Up; 2]);
 }

@@ -303,7 +303,7 @@ impl IngressPort {
         let group = &mut self.groups[priority.index()];
         let admitted = group.admit(Cells::of_frame(length), paused, pools);
         if paused && let Some(stops) = &mut self.stops[priority.index()] {
-            stops.arrived(now, group.headroom());
+            stops.arrived(now, group.joint_headroom());
         }
         self.holding = self.holding.with(priority);
         let cause = threshold::reached(group, pools, &admitted);

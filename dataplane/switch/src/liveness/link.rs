@@ -55,6 +55,8 @@ impl Link {
                     self.wait_longer(settings, is_relapse);
                 }
                 (Proving, Out) => self.wait_longer(settings, true),
+                // Optics may have restored it along another way.
+                (Held, Up) => self.measures_anew = true,
                 (_, Proving) => {
                     (self.until, self.measures_anew) = (now + self.wait, self.wait != Interval::ZERO)
                 }

@@ -192,6 +192,11 @@ impl Monitor {
         self.may_return = may_return;
     }
 
+    /// Whether its delay allows it to return.
+    pub fn may_return(&self) -> bool {
+        self.may_return
+    }
+
     /// Whether the delay is to be measured anew, because the link has come back. Says so once.
     pub fn measures_anew(&mut self) -> bool {
         core::mem::take(&mut self.link.measures_anew)

@@ -320,6 +320,7 @@ fn a_link_is_held_for_hold_off_and_then_out() {
     assert_eq!((monitor.state(), monitor.deadline()), (LinkState::Held, START + hold_off));
     monitor.carrier(START + MILLI * 59, true);
     assert_eq!(monitor.state(), LinkState::Up);
+    assert!(monitor.measures_anew(), "it may have been restored along another way");
     monitor.carrier(START + SECOND, false);
     monitor.turn(START + SECOND + hold_off, false);
     assert_eq!(monitor.state(), LinkState::Out);

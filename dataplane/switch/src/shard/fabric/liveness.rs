@@ -27,12 +27,10 @@ impl<F: Frame> Fabric<F> {
         let burst_was_full = core::mem::take(&mut ingress.burst_was_full);
         let Some(monitor) = ingress.liveness.as_deref_mut() else { return };
         monitor.carrier(now, self.failover.has_carrier(port));
-        if let Some(meter) = &mut ingress.meter {
-            monitor.delay(meter.may_return());
-            if monitor.measures_anew() {
-                meter.restart();
-            }
+        if monitor.measures_anew() {
+            ingress.meter.iter_mut().for_each(|meter| meter.restart());
         }
+        monitor.delay(ingress.meter.as_ref().is_none_or(|meter| meter.may_return()));
         monitor.turn(now, burst_was_full);
         while let Some(event) = monitor.take_event() {
             self.recorder.note_link(port, event);
@@ -55,7 +53,7 @@ impl<F: Frame> Fabric<F> {
         let is_alone = || self.bundles.as_ref().is_some_and(|it| it.members(port).iter().all(is_gone));
         let carries = || self.failover.verdict(port) == Verdict::Lives;
         match monitor.state() {
-            LinkState::Proving if carries() || is_alone() => Verdict::Lives,
+            LinkState::Proving if carries() && monitor.may_return() || is_alone() => Verdict::Lives,
             _ => Verdict::of(monitor),
         }
     }
