@@ -157,9 +157,10 @@ impl IngressPort {
         for priority in Priority::all() {
             let group = &mut self.groups[priority.index()];
             group.configure(settings.groups[priority.index()], pools);
-            match (StopMeter::of(group.settings(), settings.rate), &mut self.stops[priority.index()]) {
-                (Some(new), Some(stops)) => stops.configure(&new),
-                (new, stops) => *stops = new,
+            // Only a group that was lossy needs memory.
+            match (group.settings().lossless(), &mut self.stops[priority.index()]) {
+                (Some(new), Some(stops)) => stops.configure(new.headroom, settings.rate),
+                (_, stops) => *stops = StopMeter::of(group.settings(), settings.rate),
             }
             let cause = threshold::above(group, pools);
             self.pause(priority, cause);

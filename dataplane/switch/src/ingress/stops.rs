@@ -46,13 +46,12 @@ impl StopMeter {
 
     fn new(headroom: Bytes, rate: BitRate) -> Self {
         let (since, last, most) = (Nanos::NEVER, Nanos::NEVER, Bytes::ZERO);
-        let lasts = rate.serialization().time_of(WireBytes(headroom.0));
-        Self { stops: Stops::default(), headroom, lasts, since, last, most }
+        Self { stops: Stops::default(), headroom, lasts: lasts(headroom, rate), since, last, most }
     }
 
     /// Applies new settings, and keeps what was measured and the pause under way.
-    pub fn configure(&mut self, new: &Self) {
-        (self.headroom, self.lasts) = (new.headroom, new.lasts);
+    pub fn configure(&mut self, headroom: Bytes, rate: BitRate) {
+        (self.headroom, self.lasts) = (headroom, lasts(headroom, rate));
     }
 
     /// Notes that a frame with the pause is on the wire from `start` on. A refresh changes nothing.
@@ -80,6 +79,10 @@ impl StopMeter {
         }
         (self.since, self.last, self.most) = (Nanos::NEVER, Nanos::NEVER, Bytes::ZERO);
     }
+}
+
+fn lasts(headroom: Bytes, rate: BitRate) -> Interval {
+    rate.serialization().time_of(WireBytes(headroom.0))
 }
 
 #[cfg(test)]
@@ -133,7 +136,7 @@ mod tests {
         let mut meter = meter();
         meter.announced(Nanos(1_000));
         meter.arrived(Nanos(2_000), HEADROOM);
-        meter.configure(&StopMeter::new(Bytes(8_000), BitRate::gigabits(8)));
+        meter.configure(Bytes(8_000), BitRate::gigabits(8));
         meter.resumed();
         assert_eq!(meter.stops.headroom[15], 1);
     }
