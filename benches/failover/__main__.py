@@ -25,7 +25,7 @@ CONTENDERS = {
 }
 FAULTS = ("carrier", "one way", "flapping")
 FLOWS = 64
-# When the link is cut, and how often and for how long it flaps.
+# The times of the experiment: when the link is cut, and how often and for how long it flaps.
 CUT_AFTER_SECONDS = 1.0
 FLAPS, FLAP_SECONDS = 5, 0.05
 # How much longer than its load a host is waited for.
@@ -66,7 +66,7 @@ def measure(contender, fault, chosen):
             # A site that waits for the dead link pauses its host for as long.
             player.terminate()
             stops = True
-        time.sleep(0.5)
+        wait_until(listening, lambda: lab.is_quiet("far-host"), "hears no more frames")
         inside = site.lost_inside()
         listening.terminate()
         listening.wait(10)

@@ -37,7 +37,7 @@ class Lab:
 
     def __init__(self, directory):
         self.directory, self.prefix = directory, f"failover{os.getpid()}"
-        self.stack = contextlib.ExitStack()
+        self.stack, self.seen = contextlib.ExitStack(), None
 
     def __enter__(self):
         for name in ("near", "far", "fibre", "near-host", "far-host"):
@@ -70,6 +70,12 @@ class Lab:
 
     def inside(self, name, *command):
         return output_of(*in_namespace(self.name(name), *command))
+
+    def is_quiet(self, name):
+        """Whether no frame has come to this host since the last look."""
+        frames = self.inside(name, "cat", "/sys/class/net/eth0/statistics/rx_packets")
+        was, self.seen = self.seen, frames
+        return was == frames
 
     def join(self, one, interface, other, its):
         output_of("ip", "-n", self.name(one), "link", "add", interface, "type", "veth", "peer", "name", its, "netns", self.name(other))  # fmt: skip

@@ -4,6 +4,7 @@
 use core::time::Duration;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -124,6 +125,8 @@ pub struct Control<L> {
     pub reloading: Reloads,
     /// The counts of reloads.
     pub reloads: ReloadsReport,
+    /// Frames for the gateway itself that the kernel did not take.
+    pub refused_by_kernel: Arc<AtomicU64>,
     /// The events.
     pub journal: Journal,
     /// The captures that go on.
@@ -344,6 +347,7 @@ impl<L: Line> Control<L> {
             now: unix_time(),
             tsc_hz: self.tsc_hz,
             reloads: self.reloads,
+            refused_by_kernel: self.refused_by_kernel.load(Ordering::Relaxed),
             memory: (self.memory)(),
             covered_delays: self.covered_delays(),
             negotiated: self.link_agents.reports(&self.configured, &self.gateway),

@@ -61,7 +61,7 @@ impl KernelTable {
         }
     }
 
-    /// What was made of `before`.
+    /// The program that was made for the gateway with the program `before`.
     pub fn program_for(&self, before: &Arc<Program>) -> Option<Arc<Program>> {
         self.made.iter().find(|(gateway, _)| Arc::ptr_eq(&gateway.program, before))?.1.clone()
     }

@@ -94,7 +94,6 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
     let (ledgers, members, inlets) = ResidentMemory::around(|| plan.start(parts))?;
     let resident = memory::introduce();
     let (ports, names) = (lines.len(), gateway.port_names().map(str::to_owned).collect::<Vec<_>>());
-    opened.map(|it| kernel::start(it, sender.clone())).transpose().map_err(RunError::KernelThread)?;
     let passage = sockets.telemetry.as_ref().map(DpdkTelemetry::pass);
     tracing::info!("{}", readiness(&gateway, &lines));
     notify::ready(&gateway.name);
@@ -122,6 +121,7 @@ pub fn run(options: Options, gateway: Gateway) -> Result<Ended, RunError> {
         ending: options.duration.map(|duration| Instant::now() + duration),
         reloading: Reloads::new(Arc::new(|path| config::load(path)), sender.clone()),
         reloads: ReloadsReport::default(),
+        refused_by_kernel: kernel::start(opened, &sender).map_err(RunError::KernelThread)?,
         looks: Looks::default(),
         captures: Captures::new(ports, sender),
     };

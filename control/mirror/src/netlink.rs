@@ -266,12 +266,12 @@ const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RTA_VIA: u16 = 18;
 
-/// By the flags of its message, what became of a route that is there.
+/// The new state of a route that is there, by the flags of its message.
 fn change(message: &[u8], flags: u16) -> Change {
     const MULTI: u16 = 0x2;
     const REPLACE: u16 = 0x100;
     const APPEND: u16 = 0x800;
-    // What is appended to an IPv6 route becomes a part of it, and the message has all of that.
+    // An IPv6 route takes an appended one in, and the message has the whole of it.
     let behind = if message.first() == Some(&AF_INET6) { MULTI } else { MULTI | APPEND };
     match flags {
         _ if flags & behind != 0 => Change::Behind,

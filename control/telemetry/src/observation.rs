@@ -29,6 +29,8 @@ pub struct Observation<'a> {
     pub tsc_hz: u64,
     /// Reloads of the configuration.
     pub reloads: ReloadsReport,
+    /// Frames for the gateway itself that the kernel did not take.
+    pub refused_by_kernel: u64,
     /// The packet pools.
     pub memory: MemoryReport,
     /// The delay that the headroom of each port covers, where a measured one may set it, in the order of ports.
@@ -95,6 +97,7 @@ impl Snapshot {
             uptime_ns: seen.now.since(seen.started).0,
             tsc_hz: seen.tsc_hz,
             reloads: seen.reloads,
+            refused_by_kernel: seen.refused_by_kernel,
             workers,
             memory: seen.memory,
             pools: PoolsReport::new(&settings.buffer, shards().map(|shard| &shard.pools)),

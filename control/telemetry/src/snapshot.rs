@@ -35,6 +35,9 @@ pub struct Snapshot {
     pub tsc_hz: u64,
     /// Reloads of the configuration.
     pub reloads: ReloadsReport,
+    /// Frames for the gateway itself that were given to a [kernel](kernel.md) and that it did not take.
+    #[serde(default)]
+    pub refused_by_kernel: u64,
     /// The workers, ordered by core.
     pub workers: Vec<WorkerReport>,
     /// The packet pools.

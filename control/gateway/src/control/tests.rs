@@ -215,6 +215,7 @@ impl Running {
             ending: None,
             reloading: Reloads::new(Arc::new(load), sender.clone()),
             reloads: ReloadsReport::default(),
+            refused_by_kernel: Arc::default(),
         };
         let control = thread::spawn(move || control.run().0);
         Self { directory, events: sender, trap, up, reading, mtu, pauses, control }

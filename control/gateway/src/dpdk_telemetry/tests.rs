@@ -27,6 +27,7 @@ pub(crate) fn observed() -> Snapshot {
         now: Nanos(7),
         tsc_hz: 1,
         reloads: ReloadsReport { applied: 3, refused: 1 },
+        refused_by_kernel: 0,
         memory: MemoryReport { mbufs: 100, mbufs_in_use: 9, ..MemoryReport::default() },
         covered_delays: vec![None; 2],
         negotiated: vec![None, None],

@@ -9,6 +9,9 @@ mod routes;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -56,16 +59,22 @@ struct Path {
     pending: Option<(Receiver<()>, Instant)>,
     /// By TAP, the carrier that it has.
     carriers: Vec<Option<bool>>,
-    /// Frames that the kernel did not take, since the last warning.
-    refused: u64,
+    /// Whether the worker had no room for the frames of the kernel.
+    is_full: bool,
+    /// Frames that the kernel did not take, and the number of them at the last warning.
+    refused: Arc<AtomicU64>,
+    told: u64,
     warned: Option<Instant>,
 }
 
-/// Starts the thread, and one that makes programs of its tables. They end when the control thread has.
+/// Starts the thread, if there is a kernel path, and one that makes programs of its tables. They end when the control thread
+/// has. Returns the counter of frames that the kernel does not take.
 ///
 /// # Errors
 /// The error of the system.
-pub fn start(opened: Opened, events: Sender<Event>) -> io::Result<()> {
+pub fn start(opened: Option<Opened>, events: &Sender<Event>) -> io::Result<Arc<AtomicU64>> {
+    let refused = Arc::<AtomicU64>::default();
+    let Some(opened) = opened else { return Ok(refused) };
     let tap = |(tap, _): &(KernelTap, _)| Tap { name: tap.name.clone(), port: tap.port, learns: tap.learns };
     let routes = Routes::new(opened.taps.iter().map(tap).collect());
     let carriers = vec![None; opened.taps.len()];
@@ -79,17 +88,31 @@ pub fn start(opened: Opened, events: Sender<Event>) -> io::Result<()> {
         }
     };
     thread::Builder::new().name("routes".into()).spawn(make)?;
-    let mut path = Path { opened, routes, events, maker, pending: None, carriers, refused: 0, warned: None };
-    let thread = thread::Builder::new().name("kernel".into()).spawn(move || while path.turn() {});
-    thread.map(drop)
+    let (events, refused_here) = (events.clone(), Arc::clone(&refused));
+    let mut path = Path {
+        opened,
+        routes,
+        events,
+        maker,
+        pending: None,
+        carriers,
+        is_full: false,
+        refused: refused_here,
+        told: 0,
+        warned: None,
+    };
+    thread::Builder::new().name("kernel".into()).spawn(move || while path.turn() {})?;
+    Ok(refused)
 }
 
 impl Path {
     /// Waits for the kernel, and carries what has come in both directions. Returns whether the gateway still runs.
     fn turn(&mut self) -> bool {
-        let taps = self.opened.taps.iter().map(|(_, tap)| tap.as_fd());
-        let all = taps.chain([self.opened.netlink.as_fd()]);
-        let mut wanted: Vec<_> = all.map(|it| PollFd::from_borrowed_fd(it, PollFlags::IN)).collect();
+        // While the worker is behind, the kernel keeps its frames.
+        let frames = if self.is_full { PollFlags::empty() } else { PollFlags::IN };
+        let taps = self.opened.taps.iter().map(|(_, tap)| PollFd::from_borrowed_fd(tap.as_fd(), frames));
+        let netlink = PollFd::from_borrowed_fd(self.opened.netlink.as_fd(), PollFlags::IN);
+        let mut wanted: Vec<_> = taps.chain([netlink]).collect();
         // Interrupted or not, there may be something.
         let _ = poll(&mut wanted, Some(&NAP));
         let gone = wanted.iter().position(|it| it.revents().contains(PollFlags::ERR));
@@ -100,10 +123,7 @@ impl Path {
         let now = Instant::now();
         self.follow_carriers();
         self.give(now);
-        if !self.take() {
-            // The worker is behind, so the kernel keeps its frames.
-            thread::sleep(Duration::from_millis(1));
-        }
+        self.is_full = !self.take();
         self.routes.read(&self.opened.netlink, now);
         self.exchange(now)
     }
@@ -120,18 +140,19 @@ impl Path {
     /// Gives the frames of the worker to the kernel.
     fn give(&mut self, now: Instant) {
         let Self { opened: Opened { taps, rings, asking, .. }, refused, .. } = self;
-        let mut give = |frame: &KernelFrame| match frame.class {
+        let give = |frame: &KernelFrame| match frame.class {
             Punt::Miss => destination(&frame.bytes).into_iter().for_each(|it| asking.ask(it)),
             _ => {
                 let tap = taps.iter().find(|(tap, _)| tap.port == frame.port);
                 let taken = tap.is_some_and(|(_, tap)| write(tap, &frame.bytes).is_ok());
-                *refused += u64::from(!taken);
+                refused.fetch_add(u64::from(!taken), Relaxed);
             }
         };
-        while rings.read(&mut give).is_some() {}
-        if self.refused > 0 && self.warned.is_none_or(|warned| now - warned >= REPEAT) {
-            tracing::warn!("the kernel did not take {} frames; are its TAPs up?", self.refused);
-            (self.refused, self.warned) = (0, Some(now));
+        while rings.read(give).is_some() {}
+        let refused = self.refused.load(Relaxed);
+        if refused > self.told && self.warned.is_none_or(|warned| now - warned >= REPEAT) {
+            tracing::warn!("the kernel did not take {} frames; are its TAPs up?", refused - self.told);
+            (self.told, self.warned) = (refused, Some(now));
         }
     }
 

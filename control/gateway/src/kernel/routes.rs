@@ -95,7 +95,7 @@ impl Routes {
         let is_due = match (since, self.dumping) {
             (None, _) => true,
             (Some(since), None) => since >= AUDIT || self.mirror.is_stale() && since >= DUMP,
-            // One that failed gives no table.
+            // A dump that failed gives no table.
             (Some(since), Some(_)) => since >= if self.is_torn { DUMP } else { PATIENCE },
         };
         if is_due {

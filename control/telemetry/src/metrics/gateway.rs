@@ -22,6 +22,8 @@ metrics! {
             of_gateway(|it| it.at_ns.saturating_sub(it.uptime_ns));
         Counter "reloads": "Configuration reloads that were applied or refused.",
             of_gateway_by("result", |it| [("applied", it.reloads.applied), ("refused", it.reloads.refused)]);
+        Counter "kernel_refused_frames": "Frames for the gateway itself that its kernel did not take.",
+            of_gateway(|it| it.refused_by_kernel);
         Counter "worker_turns": "Completed turns of the worker.",
             each_worker(|at| Some(Number(at.turns)));
         Counter "worker_busy_turns": "Turns in which the worker received or sent a frame.",

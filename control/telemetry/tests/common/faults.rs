@@ -174,6 +174,7 @@ impl Stage {
             now: run.now(),
             tsc_hz: 0,
             reloads: ReloadsReport::default(),
+            refused_by_kernel: 0,
             covered_delays: vec![None, self.is_measured.then_some(covered)],
             negotiated: vec![None, None],
             memory: MemoryReport::default(),

@@ -9,7 +9,7 @@ use config::Gateway;
 use core::net::Ipv4Addr;
 use replay::{FramePool, OwnedFrame};
 use std::path::{Path, PathBuf};
-use switch::{PoolReport, Shard, Transmitter};
+use switch::{PoolReport, Shard, Stops, Transmitter};
 use telemetry::{
     CoveredDelayReport, HardwareReport, MemoryReport, NegotiatedReport, Observation, ObservedPort,
     ObservedWorker, Passage, PfcPassage, ReloadsReport, Snapshot, WireDevice,
@@ -441,6 +441,12 @@ const MEMORY: MemoryReport = MemoryReport {
     huge_page_bytes: 20_971_520,
 };
 
+/// Adds two pauses, one of which used more than half of the headroom.
+fn add_pauses(stops: &mut Stops) {
+    [3_000, 9_000].map(Interval).iter().for_each(|time| stops.times.record(*time));
+    (stops.headroom[0], stops.headroom[8]) = (1, 1);
+}
+
 /// The snapshot of a gateway with two workers that share one shard for want of a second.
 fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snapshot {
     let mut inspections = [Inspection::default(), Inspection::default()];
@@ -455,9 +461,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
             ..DeviceCounters::default()
         };
         inspection.profile = PROFILE;
-        let stops = &mut inspection.port.stops[3];
-        [3_000, 9_000].map(Interval).iter().for_each(|time| stops.times.record(*time));
-        (stops.headroom[0], stops.headroom[8]) = (1, 1);
+        add_pauses(&mut inspection.port.stops[3]);
         for nanos in [150, 700, 700, 2_000, 90_000] {
             inspection.turns.record(Interval(nanos));
             inspection.lateness.record(Interval(nanos / 3));
@@ -496,6 +500,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
         now,
         tsc_hz: TSC_HZ,
         reloads: ReloadsReport { applied: 3, refused: 1 },
+        refused_by_kernel: 7,
         covered_delays: vec![None, Some(COVERED)],
         negotiated: vec![None, negotiated(gateway)],
         memory: MEMORY,

@@ -5,13 +5,12 @@
 //! another length, so no tag of one is a tag of the other.
 
 use serde::{Deserialize, Serialize};
-use siphasher::sip::SipHasher24;
 
 use super::format::{FORMAT_AT, Format, VERSION, VERSION_AT};
+use super::seal::sealed;
 use crate::bytes::{array, checked_head, put, room, u64_at};
 use crate::error::invalid;
 use crate::ethernet::MacAddress;
-use crate::rate_feedback::Key;
 use crate::{ParseError, Protocol, bfd};
 
 /// Bytes of a message, after the Ethernet header.
@@ -98,23 +97,9 @@ impl Message {
             put(out, at, &value.to_be_bytes());
         }
     }
-
-    fn expected_tag(&self, key: &Key) -> u64 {
-        let mut bytes = [0; MESSAGE_LEN];
-        self.emit(&mut bytes);
-        SipHasher24::new_with_key(&key.0).hash(&bytes[..TAG_AT])
-    }
-
-    /// The message with its tag for `key`.
-    pub fn sealed(self, key: &Key) -> Self {
-        Self { tag: self.expected_tag(key), ..self }
-    }
-
-    /// Whether its tag is that for `key`. Takes the same time whichever bits are wrong.
-    pub fn is_sealed_by(&self, key: &Key) -> bool {
-        self.tag ^ self.expected_tag(key) == 0
-    }
 }
+
+sealed!(Message);
 
 #[cfg(test)]
 mod tests {
@@ -122,6 +107,7 @@ mod tests {
 
     use super::*;
     use crate::grants;
+    use crate::rate_feedback::Key;
     use crate::testing::*;
     use units::Interval;
 

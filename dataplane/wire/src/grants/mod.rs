@@ -14,6 +14,7 @@ pub mod credit;
 pub mod far_port;
 mod format;
 pub mod hello;
+mod seal;
 pub mod session;
 pub mod slot;
 

@@ -3,12 +3,10 @@
 //! The key is that of [rate feedback](crate::rate_feedback). The tag covers 96 bytes, a length that no other protocol
 //! with that key hashes, so no tag of one is a tag of another.
 
-use siphasher::sip::SipHasher24;
-
 use super::format::{FORMAT_AT, Format, VERSION, VERSION_AT};
+use super::seal::sealed;
 use crate::bytes::{checked_head, put, u64_at};
 use crate::error::invalid;
-use crate::rate_feedback::Key;
 use crate::{ParseError, Protocol};
 
 /// Figures of a message.
@@ -78,23 +76,9 @@ impl Message {
             put(out, at, &value.to_be_bytes());
         }
     }
-
-    fn expected_tag(&self, key: &Key) -> u64 {
-        let mut bytes = [0; MESSAGE_LEN];
-        self.emit(&mut bytes);
-        SipHasher24::new_with_key(&key.0).hash(&bytes[..TAG_AT])
-    }
-
-    /// The message with its tag for `key`.
-    pub fn sealed(self, key: &Key) -> Self {
-        Self { tag: self.expected_tag(key), ..self }
-    }
-
-    /// Whether its tag is that for `key`. Takes the same time whichever bits are wrong.
-    pub fn is_sealed_by(&self, key: &Key) -> bool {
-        self.tag ^ self.expected_tag(key) == 0
-    }
 }
+
+sealed!(Message);
 
 #[cfg(test)]
 mod tests {
@@ -102,6 +86,7 @@ mod tests {
 
     use super::*;
     use crate::grants;
+    use crate::rate_feedback::Key;
     use crate::testing::*;
 
     const KEY: Key = Key([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);

@@ -312,7 +312,7 @@ proptest! {
         let (delay, interval) = (Interval(delay), Interval::from_micros(micros));
         let mut world = World::up(delay, interval, seed);
         let carries_only_what_it_hears = |world: &World| {
-            // One that sleeps carries nothing.
+            // An end that sleeps carries nothing.
             for end in world.ends.iter().filter(|end| !end.sleeps()) {
                 // Grace of a late turn: at most one more detection time.
                 let limit = end.monitor.report().detection * 2;
