@@ -1,6 +1,7 @@
 //! The replay: the loop around the switch.
 
 use crate::capture::{CaptureError, CaptureSink, FrameSource, Merge, Merged};
+use crate::carrier::{Carriers, LinkFault};
 use crate::frame::OwnedFrame;
 use crate::gateway::{EventSink, Gateway};
 use crate::input::{Input, Side, split_inputs};
@@ -35,6 +36,7 @@ pub struct Replay<S> {
     switch: Lanes<OwnedFrame>,
     merge: Merge<S>,
     sides: Vec<Side>,
+    faults: Vec<LinkFault>,
     sampling: Option<Sampling>,
     events: Option<EventSink>,
 }
@@ -55,6 +57,7 @@ impl<S: FrameSource> Replay<S> {
             switch: Lanes::new(without_requests(program), 1).expect("one lane runs every program"),
             merge: Merge::new(sources)?,
             sides,
+            faults: Vec::new(),
             sampling: None,
             events: None,
         })
@@ -67,6 +70,13 @@ impl<S: FrameSource> Replay<S> {
     /// [`LanesRefusal`]: the first setting of the program that works with one lane only.
     pub fn with_lanes(self, lanes: usize) -> Result<Self, LanesRefusal> {
         Ok(Self { switch: Lanes::new(self.switch.program().clone(), lanes)?, ..self })
+    }
+
+    /// Lets links fail. Faults of one link do not overlap.
+    #[must_use]
+    pub fn fault(mut self, faults: Vec<LinkFault>) -> Self {
+        self.faults = faults;
+        self
     }
 
     /// Samples the gateway over time, without affecting it.
@@ -99,8 +109,9 @@ impl<S: FrameSource> Replay<S> {
         outputs: Outputs<W>,
         progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, CaptureError> {
-        let Self { switch, mut merge, sides, sampling, events } = self;
-        let mut gateway = Gateway::new(switch, outputs, sampling);
+        let Self { switch, mut merge, sides, faults, sampling, events } = self;
+        let carriers = Carriers::new(&faults, merge.origin());
+        let mut gateway = Gateway::new(switch, carriers, outputs, sampling);
         gateway.record_events(events);
         let played = play(&mut merge, &sides, &mut gateway, progress);
         // A failed output ends the replay at once; the others are completed.

@@ -1,12 +1,13 @@
 //! The gateway that a replay drives.
 
 use crate::capture::{CaptureError, CaptureSink, Captured};
+use crate::carrier::Carriers;
 use crate::frame::{FramePool, OwnedFrame};
 use crate::output::Outputs;
 use crate::series::{Sampler, Sampling};
 use switch::driver::inspect;
 use switch::{Event, Lanes, PortInspection, Volume};
-use units::{Bytes, Nanos, PortId, Priority};
+use units::{Bytes, Nanos, PortId, PortSet, Priority};
 
 /// The most frames of one instant and port that the switch is given at once, as a network card
 /// hands them over.
@@ -39,7 +40,10 @@ pub(crate) struct Gateway<W: CaptureSink> {
     /// Frames that arrived at `now` at `burst_port` and were not given to the switch yet.
     burst: Vec<OwnedFrame>,
     burst_port: PortId,
-    /// The first instant after `now` at which a port wants to be called.
+    carriers: Carriers,
+    /// The ports whose frames wait until a carrier of their bundle is back.
+    stopped: PortSet,
+    /// The first instant after `now` at which a port wants to be called, or a carrier changes.
     next: Nanos,
     pub sampler: Option<Sampler>,
     /// When the sampler is to look; never without one.
@@ -48,7 +52,12 @@ pub(crate) struct Gateway<W: CaptureSink> {
 }
 
 impl<W: CaptureSink> Gateway<W> {
-    pub fn new(switch: Lanes<OwnedFrame>, outputs: Outputs<W>, sampling: Option<Sampling>) -> Self {
+    pub fn new(
+        switch: Lanes<OwnedFrame>,
+        carriers: Carriers,
+        outputs: Outputs<W>,
+        sampling: Option<Sampling>,
+    ) -> Self {
         let ports = switch.program().settings().ports.len();
         assert_eq!(outputs.len(), ports, "there is one output for each port");
         let sampler = sampling.map(|sampling| Sampler::new(sampling, switch.program()));
@@ -63,7 +72,9 @@ impl<W: CaptureSink> Gateway<W> {
             pool: FramePool::new(),
             burst: Vec::with_capacity(BURST),
             burst_port: PortId(0),
-            next: Nanos::NEVER,
+            next: carriers.next(),
+            carriers,
+            stopped: PortSet::EMPTY,
             events: None,
         }
     }
@@ -106,6 +117,7 @@ impl<W: CaptureSink> Gateway<W> {
                 self.serve(Nanos(now.0 - 1))?;
             }
             self.move_clock(now);
+            self.change_carriers();
             self.burst_port = port;
         }
         self.offered[port.index()].count(Bytes(u64::from(frame.original_length)));
@@ -124,7 +136,7 @@ impl<W: CaptureSink> Gateway<W> {
         self.serve(self.now)
     }
 
-    /// Calls each port at each of its deadlines up to `until`, in the order of time and, at one
+    /// Changes carriers and calls each port at each of its deadlines up to `until`, in the order of time and, at one
     /// instant, of the ports.
     #[inline]
     fn serve(&mut self, until: Nanos) -> Result<(), CaptureError> {
@@ -132,8 +144,9 @@ impl<W: CaptureSink> Gateway<W> {
             if self.switch.look_due() <= self.now {
                 self.switch.look(self.now);
             }
-            let (mut next, mut served) = (self.switch.look_due(), false);
-            for port in (0..self.ports).map(PortId) {
+            self.change_carriers();
+            let (mut next, mut served) = (self.switch.look_due().min(self.carriers.next()), false);
+            for port in (0..self.ports).map(PortId).filter(|port| !self.stopped.contains(*port)) {
                 let deadline = self.switch.port_deadline(port);
                 if deadline > self.now {
                     next = next.min(deadline);
@@ -153,6 +166,26 @@ impl<W: CaptureSink> Gateway<W> {
                 return Ok(());
             }
             self.move_clock(next);
+        }
+    }
+
+    #[inline]
+    fn change_carriers(&mut self) {
+        while let Some((port, up)) = self.carriers.take(self.now) {
+            self.set_carrier(port, up);
+        }
+    }
+
+    /// The link of `port` has lost its carrier, or has one again.
+    #[cold]
+    fn set_carrier(&mut self, port: PortId, up: bool) {
+        self.switch.set_carrier(self.now, port, up);
+        self.outputs.port(port).has_carrier = up;
+        // While another link of the bundle has one, frames move there.
+        let members = self.switch.program().settings().members(port);
+        let waits = members.iter().all(|member| !self.outputs.port(member).has_carrier);
+        for member in members.iter() {
+            if waits { self.stopped.insert(member) } else { self.stopped.remove(member) }
         }
     }
 
@@ -190,13 +223,14 @@ impl<W: CaptureSink> Gateway<W> {
         while self.next != Nanos::NEVER {
             let departs = |port| self.switch.departure(port) != Nanos::NEVER;
             let is_stuck = || self.holds_frames() || self.has_paused_group();
-            // Lanes that have yet to look may find that a pause has ended.
-            if self.switch.look_due() == Nanos::NEVER && !self.ports().any(departs) && is_stuck() {
+            // Lanes that have yet to look may find that a pause has ended, and a link may come back.
+            let waits = self.switch.look_due().min(self.carriers.next()) != Nanos::NEVER;
+            if !waits && !self.ports().any(departs) && is_stuck() {
                 // Only pauses are left, and they would be refreshed for ever. Slots come to rest.
                 return Ok(Ending::Deadlock);
             }
             if self.next > limit {
-                return Ok(Ending::DrainLimit);
+                return Ok(if is_stuck() { Ending::DrainLimit } else { Ending::Drained });
             }
             self.serve(self.next)?;
         }

@@ -5,6 +5,7 @@
 //! The same frames and the same program give the same bytes on every machine.
 
 pub mod capture;
+mod carrier;
 mod driver;
 mod frame;
 mod gateway;
@@ -14,6 +15,7 @@ mod played;
 pub mod report;
 pub mod series;
 
+pub use carrier::LinkFault;
 pub use driver::{Outcome, Replay};
 pub use frame::{FramePool, OwnedFrame};
 pub use gateway::Ending;

@@ -54,10 +54,9 @@ impl<W: CaptureSink> Outputs<W> {
 }
 
 impl<W: CaptureSink> Links<OwnedFrame> for Outputs<W> {
-    /// A capture takes whatever is sent.
     #[inline]
-    fn takes(&self, _port: PortId) -> bool {
-        true
+    fn takes(&self, port: PortId) -> bool {
+        self.ports[port.index()].has_carrier
     }
 
     #[inline]
@@ -71,13 +70,15 @@ pub(crate) struct Output<W: CaptureSink> {
     capture: Option<CaptureWriter<W>>,
     data: Volume,
     control: Volume,
+    /// Whether its link has a carrier. Without one, frames stay in the switch.
+    pub has_carrier: bool,
     /// The first error, until it is taken.
     failed: Option<Box<CaptureError>>,
 }
 
 impl<W: CaptureSink> Output<W> {
     fn new(capture: Option<CaptureWriter<W>>) -> Self {
-        Self { capture, data: Volume::default(), control: Volume::default(), failed: None }
+        Self { capture, data: Volume::default(), control: Volume::default(), has_carrier: true, failed: None }
     }
 
     /// Returns the first error of a frame, if any.
@@ -118,7 +119,7 @@ impl<W: CaptureSink> Transmitter<OwnedFrame> for Output<W> {
     /// A capture accepts any number of frames.
     #[inline]
     fn room(&self) -> usize {
-        usize::MAX
+        if self.has_carrier { usize::MAX } else { 0 }
     }
 
     #[inline]

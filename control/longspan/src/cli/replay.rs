@@ -3,11 +3,12 @@
 use super::value::{interval, named};
 use clap::{ArgGroup, Args};
 use core::num::NonZeroU32;
+use core::ops::Range;
 use core::str::FromStr;
 use replay::capture::{ParseSourceMatchError, SourceMatch, Speed};
 use replay::series::Sampling;
 use std::path::PathBuf;
-use units::Interval;
+use units::{Interval, ParseQuantityError};
 
 /// Replay captures through a gateway, using the captures' timestamps as the clock
 ///
@@ -40,6 +41,9 @@ use units::Interval;
     longspan replay --config gateway.toml --in dc0=a.pcap --sample 10us \\
         --series series.csv --plot series.svg
 
+  See where frames of a bundle go while one of its links is down:
+    longspan replay --config bundle.toml --in dc0=a.pcap --fault lh0=3ms..500ms --out-dir out
+
   Read a live capture from one program, and pass the report to another:
     tcpdump -i eth0 -w - | longspan replay --config gateway.toml --in dc0=- --json | jq .pools
 
@@ -68,6 +72,10 @@ pub struct ReplayArgs {
     /// Replay each capture N times, back to back
     #[arg(long = "loop", value_name = "N", default_value = "1")]
     pub loops: NonZeroU32,
+    /// The link of PORT, a member of a bundle, has no carrier from FROM to TO after the first frame, as far as
+    /// the gateway can see. Once for each time
+    #[arg(long = "fault", value_name = "PORT=FROM..TO")]
+    pub faults: Vec<PortFault>,
     /// Write the frames that PORT sends to this capture (pcap, nanoseconds). Once per port
     #[arg(long = "out", value_name = "PORT=FILE")]
     pub outputs: Vec<PortFile>,
@@ -149,6 +157,31 @@ impl FromStr for PortSources {
     }
 }
 
+/// `PORT=FROM..TO`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortFault {
+    /// The name of the port.
+    pub port: String,
+    /// When its link fails, and when it is back, from the first frame on.
+    pub times: Range<Interval>,
+}
+
+impl FromStr for PortFault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "expected PORT=FROM..TO, for example lh0=3ms..500ms";
+        let (port, times) = named(text, expected)?;
+        let (from, to) = times.split_once("..").ok_or(expected)?;
+        let time = |text: &str| text.parse().map_err(|error: ParseQuantityError| error.to_string());
+        let times = time(from)?..time(to)?;
+        if times.is_empty() {
+            return Err(format!("{from} is not before {to}"));
+        }
+        Ok(Self { port: port.into(), times })
+    }
+}
+
 /// A replay speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpeedArg {
@@ -181,6 +214,16 @@ mod tests {
         assert_eq!("line-rate".parse(), Ok(SpeedArg::LineRate));
         for (text, speed) in [("1000x", "1000"), ("0.5x", "0.5"), ("2/3X", "2/3"), ("7", "7")] {
             assert_eq!(text.parse(), Ok(SpeedArg::Times(speed.parse().unwrap())));
+        }
+    }
+
+    #[test]
+    fn a_link_fails_before_it_is_back() {
+        let (from, to) = (Interval::from_millis(3), Interval::from_millis(500));
+        let fault = PortFault { port: "lh0".into(), times: from..to };
+        assert_eq!("lh0=3ms..500ms".parse(), Ok(fault));
+        for wrong in ["lh0=3ms", "=3ms..5ms", "lh0=3ms..3ms", "lh0=3ms..2ms", "lh0=..3ms", "lh0=3..5ms"] {
+            assert!(wrong.parse::<PortFault>().is_err(), "{wrong}");
         }
     }
 

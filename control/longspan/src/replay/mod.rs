@@ -1,6 +1,7 @@
 //! `longspan replay`.
 
 mod events;
+mod faults;
 mod files;
 mod inputs;
 mod outputs;
@@ -37,6 +38,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let gateway = config::load(&args.config)?;
     let mut claims = Claims::default();
     claims.read(&args.config, "the configuration");
+    let faults = faults::of_links(&args.faults, &gateway)?;
     let sources = inputs::open(args, &gateway, &mut claims)?;
     let destinations = Destinations::new(args, &gateway, &mut claims)?;
     if let Some(path) = &args.events {
@@ -45,6 +47,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let replay = Replay::new(gateway.program.clone(), sources).map_err(Failure::Start)?;
     let mut replay =
         replay.with_lanes(gateway.runtime.dpdk.lanes).expect("a configuration with lanes is checked");
+    replay = replay.fault(faults);
     if destinations.want_series() {
         replay = replay.sample(Sampling { interval: args.sample, rows: args.rows });
     }
