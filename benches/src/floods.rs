@@ -8,8 +8,10 @@ use core::hash::BuildHasher;
 use core::net::Ipv6Addr;
 use foldhash::fast::FixedState;
 use std::sync::Arc;
-use switch::{BridgeSettings, ForwardingSettings, Program, Shard};
-use units::{BitRate, Interval, Nanos, PortId};
+use switch::{
+    BridgeSettings, ForwardingSettings, KernelPath, Neighbour, Program, RouteSettings, Settings, Shard,
+};
+use units::{BitRate, Interval, Nanos, PortId, Priority};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Dscp, Ecn, IpProtocol};
 use wire::roce::{self, Opcode, QueuePair, bth};
@@ -47,17 +49,25 @@ pub enum Flood {
     },
     /// Sixteen stations in turn, through a bridge.
     FewStations,
+    /// Frames through a router with a kernel path. What is dropped is made anew for the next burst, and so, to compare, is
+    /// all else.
+    Routed {
+        /// Every second one goes to the gateway itself.
+        to_gateway: bool,
+    },
 }
 
 impl Flood {
     /// All of them, with their names.
-    pub const ALL: [(&str, Self); 6] = [
+    pub const ALL: [(&str, Self); 8] = [
         ("known_flows", Self::KnownFlows),
         ("new_flows", Self::NewFlows { chosen: false }),
         ("new_flows_chosen", Self::NewFlows { chosen: true }),
         ("few_stations", Self::FewStations),
         ("stations", Self::Stations { chosen: false }),
         ("stations_chosen", Self::Stations { chosen: true }),
+        ("routed", Self::Routed { to_gateway: false }),
+        ("routed_to_gateway", Self::Routed { to_gateway: true }),
     ];
 
     /// The frames of one round.
@@ -70,11 +80,34 @@ impl Flood {
                 (0..STATIONS).map(|number| frame_of(station(number))).collect()
             }
             Self::FewStations => (0..16).map(|number| frame_of(station(number))).collect(),
+            Self::Routed { to_gateway } => {
+                let to = |number: u64| if to_gateway && number % 2 == 1 { GATEWAY } else { FAR };
+                let sender = |number: u64| Ipv6Addr::from_bits(SITE << 64 | u128::from(0x100 + number));
+                (0..16).map(|number| frame(station(number), PORT, (sender(number), to(number)), 7)).collect()
+            }
         }
     }
 
-    fn runs_lscc(self) -> bool {
-        matches!(self, Self::NewFlows { .. } | Self::KnownFlows)
+    /// Fits `settings`, those of a patch, for it.
+    fn fit(self, settings: &mut Settings) {
+        match self {
+            Self::NewFlows { .. } | Self::KnownFlows => {
+                let ports = settings.ports.iter_mut().enumerate();
+                // As if each frame were in the sample.
+                ports.for_each(|(number, port)| long_haul::equip(number, port, FLOWS, 1));
+            }
+            Self::Stations { .. } | Self::FewStations => {
+                settings.forwarding = ForwardingSettings::Bridge(BridgeSettings::default());
+            }
+            Self::Routed { .. } => {
+                settings.ports[0].mac = PORT;
+                settings.ports[0].addresses = vec!["2001:db8::2/64".parse().expect("a prefix of IPv6")];
+                let far = Neighbour { address: FAR.into(), mac: RECEIVER, port: PortId(1) };
+                let kernel = Some(KernelPath { priority: Priority::from_low_bits(6), learned: Arc::new([]) });
+                let routes = RouteSettings { routes: Vec::new(), neighbours: vec![far], kernel };
+                settings.forwarding = ForwardingSettings::Route(routes);
+            }
+        }
     }
 }
 
@@ -85,6 +118,8 @@ pub struct Flooded {
     frames: Vec<Vec<u8>>,
     next: usize,
     burst: Vec<BenchFrame>,
+    /// Whether all frames of a burst are new.
+    anew: bool,
     now: Nanos,
 }
 
@@ -93,13 +128,7 @@ impl Flooded {
     pub fn new(flood: Flood) -> Self {
         let rate = BitRate::gigabits(400);
         let mut settings = bare_settings(2, rate);
-        if flood.runs_lscc() {
-            let ports = settings.ports.iter_mut().enumerate();
-            // As if each frame were in the sample.
-            ports.for_each(|(number, port)| long_haul::equip(number, port, FLOWS, 1));
-        } else {
-            settings.forwarding = ForwardingSettings::Bridge(BridgeSettings::default());
-        }
+        flood.fit(&mut settings);
         let program = Program::new(settings).expect("the settings hold");
         let mut flooded = Self {
             shard: Shard::single(Arc::new(program)),
@@ -107,6 +136,7 @@ impl Flooded {
             frames: flood.frames(),
             next: 0,
             burst: (0..BURST).map(|_| BenchFrame::new(&[], LENGTH as u64)).collect(),
+            anew: matches!(flood, Flood::Routed { .. }),
             now: Nanos(1_000),
         };
         flooded.meet_the_receiver();
@@ -115,7 +145,7 @@ impl Flooded {
 
     /// The bridge learns where the receiver of all frames is.
     fn meet_the_receiver(&mut self) {
-        let hello = frame(RECEIVER, station(0), Ipv6Addr::UNSPECIFIED, 0);
+        let hello = frame(RECEIVER, station(0), (Ipv6Addr::UNSPECIFIED, FAR), 0);
         self.shard.ingress(self.now, PortId(1), &mut vec![BenchFrame::new(&hello, LENGTH as u64)], &mut ());
         self.shard.egress(self.now, PortId(0), &mut self.out);
     }
@@ -123,6 +153,10 @@ impl Flooded {
     /// The next burst, in and out again; returns how many frames that are.
     pub fn turn(&mut self) -> usize {
         self.now += Interval::from_micros(1);
+        if self.anew {
+            self.burst.clear();
+            self.burst.resize_with(BURST, || BenchFrame::new(&[], LENGTH as u64));
+        }
         for slot in &mut self.burst {
             let frame = &mut self.frames[self.next];
             slot.restart(frame);
@@ -131,8 +165,11 @@ impl Flooded {
         }
         self.shard.ingress(self.now, PortId(0), &mut self.burst, &mut ());
         self.shard.egress(self.now, PortId(1), &mut self.out);
+        if self.shard.has_punts() {
+            self.shard.take_punts(|_, _, _| true);
+        }
         self.burst.append(self.out.frames_mut());
-        self.burst.len()
+        BURST
     }
 
     /// As many frames as there are in one round.
@@ -147,6 +184,13 @@ impl Flooded {
 
 /// The station to which all is sent.
 const RECEIVER: MacAddress = MacAddress([2, 0, 0, 0, 9, 9]);
+/// The upper half of all addresses but those of chosen flows.
+const SITE: u128 = 0x2001_0db8_0000_0000;
+/// The address of the receiver.
+const FAR: Ipv6Addr = Ipv6Addr::from_bits(SITE << 64 | 1);
+/// The port of a router, and its address.
+const PORT: MacAddress = MacAddress([2, 0, 0, 0, 9, 1]);
+const GATEWAY: Ipv6Addr = Ipv6Addr::from_bits(SITE << 64 | 2);
 
 fn station(number: u64) -> MacAddress {
     let [.., a, b, c, d] = number.to_be_bytes();
@@ -162,15 +206,21 @@ fn colliding_stations() -> impl Iterator<Item = MacAddress> {
 }
 
 fn frame_of(source: MacAddress) -> Vec<u8> {
-    frame(source, RECEIVER, Ipv6Addr::UNSPECIFIED, 0)
+    frame(source, RECEIVER, (Ipv6Addr::UNSPECIFIED, FAR), 0)
 }
 
 fn flow(chosen: bool, number: u64) -> Vec<u8> {
-    let prefix: u64 = if chosen { 0xc0ac_29b7_c97c_50dd } else { 0x2001_0db8_0000_0000 };
-    frame(station(0), RECEIVER, Ipv6Addr::from_bits(u128::from(prefix) << 64 | u128::from(number)), 7)
+    let prefix = if chosen { 0xc0ac_29b7_c97c_50dd } else { SITE };
+    let sender = Ipv6Addr::from_bits(prefix << 64 | u128::from(number));
+    frame(station(0), RECEIVER, (sender, FAR), 7)
 }
 
-fn frame(source: MacAddress, destination: MacAddress, sender: Ipv6Addr, pair: u32) -> Vec<u8> {
+fn frame(
+    source: MacAddress,
+    destination: MacAddress,
+    (sender, receiver): (Ipv6Addr, Ipv6Addr),
+    pair: u32,
+) -> Vec<u8> {
     let mut bytes = vec![0; LENGTH];
     let ethernet = ethernet::Header { destination, source, ether_type: EtherType::IPV6 };
     let udp_length = (LENGTH - ethernet::HEADER_LEN - ipv6::HEADER_LEN) as u16;
@@ -182,7 +232,7 @@ fn frame(source: MacAddress, destination: MacAddress, sender: Ipv6Addr, pair: u3
         next_header: IpProtocol::UDP,
         hop_limit: 64,
         source: sender,
-        destination: Ipv6Addr::from_bits(0x2001_0db8_0000_0001 << 64 | 1),
+        destination: receiver,
     };
     let udp = udp::Header {
         source_port: 50_000,

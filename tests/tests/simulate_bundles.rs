@@ -9,7 +9,7 @@ use conformance::simulated::Seen;
 use simulation::{Outcome, Simulation};
 use std::path::Path;
 use switch::{BundleReport, MemberState};
-use units::{BitRate, Distance, Nanos};
+use units::{BitRate, Bytes, Distance, Nanos};
 
 /// The end of the down time in `config/scenarios/two-links.toml`.
 const BACK: Nanos = Nanos(500_000_000);
@@ -17,7 +17,12 @@ const BACK: Nanos = Nanos(500_000_000);
 fn run(overrides: &[(&str, &str)]) -> (Outcome, Seen) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/scenarios/two-links.toml");
     let file = ScenarioFile::parse(&std::fs::read_to_string(path).unwrap(), "two-links.toml").unwrap();
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| Override::new(*key, *value)).collect();
+    run_file(&file, Vec::new(), overrides)
+}
+
+fn run_file(file: &ScenarioFile, first: Vec<Override>, then: &[(&str, &str)]) -> (Outcome, Seen) {
+    let then = then.iter().map(|(key, value)| Override::new(*key, *value));
+    let overrides: Vec<_> = first.into_iter().chain(then).collect();
     let scenario = file.build(&overrides).unwrap_or_else(|error| panic!("{error}"));
     let mut seen = Seen::default();
     let simulation = Simulation::new(scenario.network.clone(), scenario.options());
@@ -74,6 +79,36 @@ fn a_cut_of_a_full_link_destroys_no_more_than_a_plan_says_and_not_much_less() {
     let request = Request { links: 2, ..Request::new(Distance(80_000), BitRate::gigabits(25)) };
     let most = LinkPlan::new(&request).unwrap().built.bundle().unwrap().destroyed();
     assert!((most.0 * 85 / 100..=most.0).contains(&lost), "{lost} of {most}");
+}
+
+/// The testbed of the paper on Bifrost (section VI.A), of whose two links one fails after 4 ms: the outcome, and the bytes that the link
+/// lost toward C.
+fn case_a(variant: &str, faults: &str) -> (Outcome, Bytes) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/experiments/bifrost-a.toml");
+    let link = format!("\n[[link]]\nbetween = [\"gw-east\", \"gw-west\"]\nindex = 0\nfaults = {{ {faults} }}\n");
+    let text = std::fs::read_to_string(path).unwrap() + &link;
+    let file = ScenarioFile::parse(&text, "bifrost-a.toml").unwrap();
+    let overrides = file.variants.iter().find(|it| it.name == variant).unwrap().overrides.clone();
+    let (outcome, _) =
+        run_file(&file, overrides, &[("scenario.until", "\"14ms\""), ("scenario.limit", "\"14ms\"")]);
+    let lost = outcome.links.iter().flatten().map(|end| end.lost.down.bytes).max().unwrap();
+    (outcome, lost)
+}
+
+#[test]
+fn the_testbed_of_bifrost_goes_on_with_one_of_its_links() {
+    let request = Request { links: 2, ..Request::new(Distance(80_000), BitRate::gigabits(100)) };
+    let most = LinkPlan::new(&request).unwrap().built.bundle().unwrap().destroyed();
+    for variant in ["pfc-16", "bifrost-16"] {
+        let (outcome, lost) = case_a(variant, "down = [\"4ms\", \"40ms\"]");
+        assert!(lost <= most, "{variant}: {lost} of {most}");
+        let moved: u64 = members(&outcome).iter().map(|it| it.moved_out.frames).sum();
+        assert!(moved > 0);
+        // The control: with one half of the flows on a dead link that nobody notices, more and more is lost.
+        let (_, unnoticed) = case_a(variant, "down = [\"4ms\", \"40ms\"], hidden = true");
+        println!("{variant}: {lost} of {most} lost, and {unnoticed} where nobody notices");
+        assert!(unnoticed.0 > lost.0 * 3 / 2, "{variant}: {lost} and {unnoticed}");
+    }
 }
 
 #[test]

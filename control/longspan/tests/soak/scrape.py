@@ -34,6 +34,8 @@ def scrape():
 
 
 def samples(text):
+    if not text.startswith(GOOD):
+        return {}
     body = text.split("\r\n\r\n", 1)[-1]
     lines = (line.rsplit(" ", 1) for line in body.splitlines() if line and not line.startswith("#"))
     return {name: float(value) for name, value in lines}
@@ -70,7 +72,7 @@ def main():
             if wrong:
                 told["wrong"].append(wrong)
             told["answers"] += 1
-            before = now
+            before = now or before
         time.sleep(BETWEEN_SCRAPES)
     print(json.dumps(told))
 

@@ -13,6 +13,7 @@ use std::time::Instant;
 pub fn tests() -> Vec<Trial> {
     vec![
         on_the_wire("a_link_of_a_bundle_is_cut_and_comes_back_and_flows_keep_their_order", cut),
+        on_the_wire("a_link_that_comes_back_longer_than_it_may_be_carries_no_data", come_back_longer),
         on_the_wire("hellos_tell_of_a_bundle_what_no_carrier_shows_and_take_no_strange_ones", cut_one_way),
     ]
 }
@@ -58,7 +59,10 @@ far.send(old[:81] + bytes([old[81] ^ 1]) + old[82:])
 ";
 
 fn configuration(name: &str, liveness: &str) -> String {
-    let links = [port(1, "lh0", LINK), port(2, "lh1", LINK)];
+    with_links(name, liveness, &[port(1, "lh0", LINK), port(2, "lh1", LINK)])
+}
+
+fn with_links(name: &str, liveness: &str, links: &[String; 2]) -> String {
     let mac = format!("mac = \"02:00:5e:00:00:{:02x}\"\n", name.len());
     let data_center = port(0, "dc0", "1G").replacen("[[port]]\n", &format!("[[port]]\n{mac}"), 1);
     format!(
@@ -157,6 +161,56 @@ fn cut(lab: &Lab) {
     assert!(counted(&shown[0], "lh0", "moved_out") > 0);
     assert_eq!(shown.each_ref().map(dropped), [0; 2], "nothing lossless is lost inside");
     gateways.into_iter().for_each(|gateway| drop(gateway.end()));
+}
+
+/// Two links that measure their delay. Frames to the first one take `detour` on top, where it is longer than 20 ms.
+fn measuring(name: &str, detour: Option<&str>) -> String {
+    let link = |number: usize, most: &str, more: &str| {
+        let port = port(number, &format!("lh{}", number - 1), LINK).replace("headroom = \"1MiB\"\n", "");
+        let measures =
+            format!("[port.link_delay]\ninterval = \"200ms\"\nleast = \"1ns\"\nmost = \"{most}\"\n");
+        format!("{port}{measures}{more}")
+    };
+    let first = match detour {
+        None => link(1, "20ms", ""),
+        Some(delay) => link(1, "200ms", &format!("[port.emulation]\ndelay = \"{delay}\"\n"))
+            .replace("distance = \"10m\"\n", ""),
+    };
+    with_links(name, "return_after = \"100ms\"\n", &[first, link(2, "20ms", "")])
+}
+
+/// A restored link may run a longer way. Here it does once the far gateway has started anew, until it starts again.
+fn come_back_longer(lab: &Lab) {
+    let names = ["near", "far"];
+    let namespaces = names.map(|name| lab.namespace(name));
+    for link in ["lh0", "lh1"] {
+        namespaces[0].connect(link, &namespaces[1], link, 1_500);
+    }
+    let [near, far] = [0, 1].map(|side| Host::new(lab, side as u8 + 1, &namespaces[side], "dc0"));
+    let start = |side: usize, detour: Option<&str>| {
+        Gateway::start(lab, &namespaces[side], names[side], &measuring(names[side], detour))
+    };
+    let gateway = start(0, None);
+    let delay_of = |key: &str| shown_port(&gateway.show(), "lh0")["link_delay"][key].as_u64().unwrap_or(0);
+    for detour in [None, Some("100ms"), None] {
+        let peer = start(1, detour);
+        wait_until("frames to pass", || answers(&far, &near));
+        match detour {
+            None => wait_until("the link to carry data", || is_up(&gateway, "lh0")),
+            Some(_) => {
+                let before = delay_of("answered");
+                // Eight exchanges would do for a link of the usual length.
+                wait_until("the link to be measured", || delay_of("answered") >= before + 12);
+                assert!(!is_up(&gateway, "lh0") && is_up(&gateway, "lh1"));
+                assert!(answers(&far, &near), "frames pass through the other link");
+            }
+        }
+        namespaces[0].ip("link set lh0 down");
+        wait_until("the failure to be seen", || !is_up(&gateway, "lh0"));
+        drop(peer.end());
+        namespaces[0].ip("link set lh0 up");
+    }
+    drop(gateway.end());
 }
 
 /// Lets all that comes in through an interface of a device between both gateways leave through another one.
