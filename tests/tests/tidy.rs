@@ -30,8 +30,9 @@ const WRITTEN_IN: [&str; 4] = ["scripts", ".ci", "debian", "containerlab"];
 const WRITTEN_NAMES: [&str; 4] = ["Dockerfile", ".gitignore", ".dockerignore", "LICENSE"];
 
 /// Extensions of what people write.
-const WRITTEN_EXTENSIONS: [&str; 15] = [
-    "rs", "toml", "md", "sh", "py", "yml", "yaml", "c", "h", "in", "css", "service", "sbatch", "key", "json",
+const WRITTEN_EXTENSIONS: [&str; 16] = [
+    "rs", "toml", "md", "sh", "py", "lua", "yml", "yaml", "c", "h", "in", "css", "service", "sbatch", "key",
+    "json",
 ];
 
 /// Directories of golden files and seeds.
@@ -174,6 +175,7 @@ fn what_people_write_is_looked_at_and_what_is_recorded_or_published_is_not() {
         "benches/dataplane/forwarding.toml.in",
         "config/clusters/kubernetes.yaml",
         "config/systemd/longspan@.service",
+        "config/wireshark/longspan.lua",
         "config/containerlab/start",
         "control/longspan/debian/postinst",
     ] {
