@@ -85,7 +85,8 @@ fn a_cut_of_a_full_link_destroys_no_more_than_a_plan_says_and_not_much_less() {
 /// lost toward C.
 fn case_a(variant: &str, faults: &str) -> (Outcome, Bytes) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/experiments/bifrost-a.toml");
-    let link = format!("\n[[link]]\nbetween = [\"gw-east\", \"gw-west\"]\nindex = 0\nfaults = {{ {faults} }}\n");
+    let link =
+        format!("\n[[link]]\nbetween = [\"gw-east\", \"gw-west\"]\nindex = 0\nfaults = {{ {faults} }}\n");
     let text = std::fs::read_to_string(path).unwrap() + &link;
     let file = ScenarioFile::parse(&text, "bifrost-a.toml").unwrap();
     let overrides = file.variants.iter().find(|it| it.name == variant).unwrap().overrides.clone();

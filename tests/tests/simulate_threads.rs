@@ -3,7 +3,8 @@
 use config::scenario::{Override, Scenario, ScenarioFile};
 use conformance::simulated::Seen;
 use core::num::NonZeroUsize;
-use simulation::{Options, Outcome, Simulation};
+use core::ops::ControlFlow;
+use simulation::{FlowRecord, Observer, Options, Outcome, Progress, Simulation};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,53 @@ fn threads_change_no_result_of_any_scenario_with_long_links() {
         compared += 1;
     }
     assert!(compared >= 10, "{compared} scenarios have long links");
+}
+
+/// What a run shows, and how many rounds its parts took.
+#[derive(Default)]
+struct Counted {
+    seen: Seen,
+    rounds: u64,
+}
+
+impl Observer for Counted {
+    fn completed(&mut self, record: &FlowRecord) {
+        self.seen.completed(record);
+    }
+
+    fn progress(&mut self, progress: Progress) -> ControlFlow<()> {
+        self.rounds = progress.rounds.rounds;
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn threads_that_share_a_site_change_no_result() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/scenarios/leaf-spine-websearch.toml");
+    let values = [
+        ("topology.leaves", "8"),
+        ("topology.hosts", "8"),
+        ("scenario.until", "150us"),
+        ("scenario.limit", "300us"),
+    ];
+    let overrides = values.map(|(key, value)| Override::new(key, value));
+    let file = ScenarioFile::load(&path).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = file.build(&overrides).unwrap_or_else(|error| panic!("{error}"));
+    let run = |threads| {
+        let threads = NonZeroUsize::new(threads).expect("some threads");
+        let (mut counted, options) = (Counted::default(), Options { threads, ..scenario.options() });
+        let simulation = Simulation::new(scenario.network.clone(), options);
+        let outcome = simulation.run(scenario.flows(), &mut counted);
+        (outcome.unwrap_or_else(|violation| panic!("{violation}")), counted)
+    };
+    let (one, seen) = run(1);
+    assert_eq!(seen.rounds, 0);
+    assert!(seen.seen.flows.len() > 20, "{}", seen.seen.flows.len());
+    for threads in [2, 3] {
+        let (outcome, of_parts) = run(threads);
+        assert!(of_parts.rounds > 50, "{threads} threads took {} rounds", of_parts.rounds);
+        assert!(outcome == one && of_parts.seen == seen.seen, "{threads} threads");
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(crate) struct Direction {
     delay: Interval,
     /// The longest time before its start that a frame may be handed over.
     pub window: Interval,
-    /// Its place among the directions that lead to the same node.
+    /// Its place among the directions that lead to the same node; its number, where that is in another part.
     pub input: usize,
     clock: LinkClock,
     faults: Option<Box<FaultyLink>>,

@@ -1,15 +1,20 @@
 //! The division of a network into parts that may run beside each other.
 
-use crate::network::{NetworkSpec, NodeKind};
+use crate::network::{LinkSpec, NetworkSpec, NodeKind};
 use core::num::NonZeroUsize;
-use units::Interval;
+use units::{Bytes, Interval, WireBytes};
 
-/// The delay from which on a link may join two parts, that of two kilometres of fibre. In this time a data center with
-/// 100G links carries thousands of frames, and it is worthwhile to run its part by itself.
+/// The delay from which on a link divides a network into sites, that of two kilometres of fibre. In this time a data center
+/// with 100G links carries thousands of frames.
 const LONG: Interval = Interval::from_micros(10);
+/// The frames that the links of a part have to carry at their full rates within the delay of the shortest link between parts:
+/// as many take some ten times as long as threads take to meet.
+const FRAMES_MIN: u64 = 1 << 9;
+/// The length of such a frame.
+const FRAME: WireBytes = WireBytes::of_frame(Bytes(1_024));
 
-/// The part of each node, numbered from zero, for at most `parts` parts. Nodes that a shorter link joins are in one part.
-/// Parts have about equally many ends of links.
+/// The part of each node, numbered from zero, for at most `parts` parts. With as many sites as parts, or few frames, a site is
+/// not divided. Otherwise a part has switches with their hosts, from anywhere. Parts have about equally much to carry.
 ///
 /// A network in which a host manages connections is one part. A receiver is closed in the very turn in which its sender
 /// ends the flow, and until then it may repeat a message; a part would learn too late that it must not.
@@ -18,27 +23,68 @@ pub(crate) fn sites(network: &NetworkSpec, parts: NonZeroUsize) -> Vec<usize> {
     if network.nodes.iter().any(|node| manages(&node.kind)) {
         return vec![0; network.nodes.len()];
     }
-    let mut sites: Vec<usize> = (0..network.nodes.len()).collect();
-    for link in network.links.iter().filter(|link| link.delay < LONG) {
-        let [one, other] = link.ends.map(|end| root(&mut sites, end.node.0 as usize));
-        // The node with the lowest number is the root.
-        sites[one.max(other)] = one.min(other);
+    let sites = joined(network, |link| link.delay < LONG);
+    let count = parts.get();
+    if (0..sites.len()).filter(|node| sites[*node] == *node).count() < count {
+        let racks = racks(network);
+        let divided = divided(network, &racks, count);
+        if pays(network, &divided) {
+            return divided;
+        }
     }
-    let mut weights = vec![0_usize; sites.len()];
-    for end in network.links.iter().flat_map(|link| link.ends) {
-        weights[root(&mut sites, end.node.0 as usize)] += 1;
+    divided(network, &sites, count)
+}
+
+/// Switches with their hosts, and what a link without delay joins to them.
+fn racks(network: &NetworkSpec) -> Vec<usize> {
+    let is_host = |node: usize| matches!(network.nodes[node].kind, NodeKind::Host(_));
+    joined(network, |link| {
+        link.delay == Interval::ZERO || link.ends.iter().any(|end| is_host(end.node.0 as usize))
+    })
+}
+
+/// Whether each of these parts has enough to do between two meetings.
+fn pays(network: &NetworkSpec, homes: &[usize]) -> bool {
+    let home = |link: &LinkSpec, end: usize| homes[link.ends[end].node.0 as usize];
+    let between = network.links.iter().filter(|link| home(link, 0) != home(link, 1));
+    let Some(time) = between.map(|link| link.delay).min() else { return false };
+    let mut frames = vec![0; homes.iter().max().map_or(0, |last| last + 1)];
+    for link in &network.links {
+        for end in [0, 1] {
+            frames[home(link, end)] += link.rate.bytes_in(time) / FRAME.0;
+        }
     }
-    let mut roots: Vec<usize> = (0..sites.len()).filter(|node| sites[*node] == *node).collect();
+    frames.into_iter().all(|frames| frames >= FRAMES_MIN)
+}
+
+/// The tree of each node, by its root, where the links that `joins` accepts join nodes. The node with the lowest number is the
+/// root.
+fn joined(network: &NetworkSpec, joins: impl Fn(&LinkSpec) -> bool) -> Vec<usize> {
+    let mut parents: Vec<usize> = (0..network.nodes.len()).collect();
+    for link in network.links.iter().filter(|link| joins(link)) {
+        let [one, other] = link.ends.map(|end| root(&mut parents, end.node.0 as usize));
+        parents[one.max(other)] = one.min(other);
+    }
+    (0..parents.len()).map(|node| root(&mut parents, node)).collect()
+}
+
+/// The part of each node, for at most `parts` parts, none of which divides a tree. The heaviest tree goes first, each to the
+/// part that is lightest so far.
+fn divided(network: &NetworkSpec, trees: &[usize], parts: usize) -> Vec<usize> {
+    let mut weights = vec![0; trees.len()];
+    for link in &network.links {
+        link.ends.iter().for_each(|end| weights[trees[end.node.0 as usize]] += link.rate.bits_per_second());
+    }
+    let mut roots: Vec<usize> = (0..trees.len()).filter(|node| trees[*node] == *node).collect();
     roots.sort_by_key(|root| core::cmp::Reverse(weights[*root]));
-    // The heaviest site first, each to the lightest part so far.
-    let mut loads = vec![0; parts.get().min(roots.len()).max(1)];
-    let mut part_of = vec![0; sites.len()];
+    let mut loads = vec![0; parts.min(roots.len()).max(1)];
+    let mut part_of = vec![0; trees.len()];
     for root in roots {
         let lightest = (0..loads.len()).min_by_key(|part| loads[*part]).unwrap_or_default();
         loads[lightest] += weights[root].max(1);
         part_of[root] = lightest;
     }
-    (0..sites.len()).map(|node| part_of[root(&mut sites, node)]).collect()
+    trees.iter().map(|root| part_of[*root]).collect()
 }
 
 /// The root of the tree of `node`. Shortens the way to it.
@@ -57,6 +103,7 @@ mod tests {
     use crate::testing::{end, host, host_settings, link, patched, switch};
     use endpoint::{GoBackN, NewReno, Transport};
     use std::sync::Arc;
+    use units::BitRate;
 
     /// Three sites in a row: a switch with two hosts, a relay, and a switch with one host.
     fn row() -> NetworkSpec {
@@ -88,6 +135,31 @@ mod tests {
         for parts in [3, 8] {
             assert_eq!(sites(parts), [0, 0, 1, 0, 2, 1]);
         }
+    }
+
+    /// Two pairs of a switch and a host, with these delays to the hosts and between the switches.
+    fn racks_of(to_host: u64, between: u64) -> NetworkSpec {
+        let link = |one, other, delay| LinkSpec {
+            delay: Interval(delay),
+            rate: BitRate::gigabits(400),
+            ..link(one, other)
+        };
+        NetworkSpec {
+            nodes: vec![host(0, 1), host(1, 0), switch(patched(&[(0, 1)])), switch(patched(&[(0, 1)]))],
+            links: vec![
+                link(end(0, 0), end(2, 0), to_host),
+                link(end(2, 1), end(3, 1), between),
+                link(end(3, 0), end(1, 0), to_host),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_site_is_divided_between_racks_where_links_carry_enough_in_the_time_of_one() {
+        let sites = |to_host, between| sites(&racks_of(to_host, between), NonZeroUsize::new(2).unwrap());
+        assert_eq!(sites(100, 3_600), [0, 1, 0, 1], "171 frames on each of three ends of links");
+        assert_eq!(sites(100, 3_500), [0; 4], "166 frames");
+        assert_eq!(sites(9_000, 0), [0; 4], "between hosts and switches nothing is divided");
     }
 
     #[test]

@@ -68,7 +68,8 @@ pub struct SimulateArgs {
     /// Run N simulations in parallel. Default: one per core
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
-    /// Threads of one simulation: up to N, if long links (10 us or more) divide its network. Results are the same
+    /// Threads of one simulation: up to N, if long links (10 us or more) divide its network, or
+    /// if it is large. Results are the same
     #[arg(long, value_name = "N", default_value = "1")]
     pub threads: NonZeroUsize,
     /// Run only this variant. Repeatable

@@ -99,22 +99,21 @@ impl Part {
         nodes.connect(&mut directions);
         let Nodes { places, switches, stations, timers } = nodes;
         let agendas = switches.iter().map(|it| Tournament::new(it.inputs.len() + 1)).collect();
-        let mut calendar = Calendar { actors: Tournament::new(actors.watch), agendas };
+        let mut calendar = Calendar { actors: Tournament::new(actors.watch), agendas, leaving: Vec::new() };
         // A scheme may speak before any frame comes.
         for (switch, it) in switches.iter().enumerate() {
             calendar.agendas[switch].set(it.inputs.len(), it.own_next());
             calendar.actors.set(it.node.0 as usize, it.own_next());
         }
         let home = |end: LinkEnd| homes[end.node.0 as usize];
-        let leads_out = |it: &(usize, &Direction)| home(it.1.from) == number && home(it.1.to) != number;
-        let outbound =
-            directions.iter().enumerate().filter(leads_out).map(|(index, it)| (index, home(it.to)));
+        let leads_out = |it: &Direction| home(it.from) == number && home(it.to) != number;
+        let is_joined = directions.iter().any(leads_out);
         let nothing = (Nanos::ZERO, 0);
         Self {
             now: Nanos::ZERO,
             actor: 0,
             window: Window { end: nothing, reach: Nanos::ZERO, heard: nothing, goes_on: false, events: 0 },
-            outbound: outbound.collect(),
+            is_joined,
             checker: Checker::new(&switches),
             options: options.clone(),
             calendar,
@@ -205,7 +204,7 @@ impl Nodes {
                     direction.input = number - inputs.start;
                 }
                 Place::Station(station) => self.stations[station].input = Some(number),
-                Place::Elsewhere => {}
+                Place::Elsewhere => direction.input = number,
             }
             let out = match self.places[direction.from.node.0 as usize] {
                 Place::Switch(switch) => {

@@ -13,6 +13,8 @@ pub(super) struct Calendar {
     /// The agenda of each switch: the directions that lead to it, in the order of ports, then its own
     /// deadline.
     pub agendas: Vec<Tournament>,
+    /// The directions to other parts that carry frames from here.
+    pub leaving: Vec<usize>,
 }
 
 impl Calendar {
@@ -23,7 +25,7 @@ impl Calendar {
         match direction.place {
             Place::Switch(switch) => self.agendas[switch].set(direction.input, at),
             Place::Station(_) => {}
-            Place::Elsewhere => return,
+            Place::Elsewhere => return self.leaving.push(direction.input),
         }
         self.actors.lower(direction.to.node.0 as usize, at);
     }

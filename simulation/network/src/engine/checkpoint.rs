@@ -116,7 +116,7 @@ impl Part {
             actors: _,
             places: _,
             directions,
-            outbound: _,
+            is_joined: _,
             switches,
             stations,
             timers: _,

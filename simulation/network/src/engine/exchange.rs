@@ -37,8 +37,9 @@ impl Engine {
 
     /// Moves the frames that a part has sent to other parts.
     fn hand_frames_over(&mut self, from: usize) {
-        for index in 0..self.parts[from].outbound.len() {
-            let (number, to) = self.parts[from].outbound[index];
+        let mut leaving = mem::take(&mut self.parts[from].calendar.leaving);
+        for number in leaving.drain(..) {
+            let to = self.homes[self.parts[from].directions[number].to.node.0 as usize];
             let Ok([here, there]) = self.parts.get_disjoint_mut([from, to]) else { continue };
             let direction = &mut there.directions[number];
             let volume = here.directions[number].hand_over(direction, &there.pool);
@@ -48,6 +49,7 @@ impl Engine {
                 (*before, *after) = (*before - volume, *after + volume);
             }
         }
+        self.parts[from].calendar.leaving = leaving;
     }
 
     /// The first turn of all parts.

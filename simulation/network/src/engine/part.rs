@@ -75,8 +75,8 @@ pub(super) struct Part {
     /// All directions of the network. Of one that leads to another part, the sender's end is here, and of one that comes
     /// from there, the receiver's.
     pub directions: Vec<Direction>,
-    /// The directions that lead to other parts, with the part of the receiver.
-    pub outbound: Vec<(usize, usize)>,
+    /// Whether directions lead to other parts.
+    pub is_joined: bool,
     pub switches: Vec<Switch>,
     pub stations: Vec<Station>,
     /// The station of each actor from [`Actors::stations`] on.
@@ -222,7 +222,7 @@ impl Part {
     pub fn note_releases(&mut self, station: usize) {
         let it = &mut self.stations[station];
         let released = it.host.released();
-        if !self.outbound.is_empty() {
+        if self.is_joined {
             let turn = (self.now, self.actor);
             self.releases.extend((it.released..released).map(|_| (station, turn)));
         }

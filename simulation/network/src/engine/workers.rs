@@ -3,9 +3,14 @@
 use super::log::Log;
 use super::part::{Part, Window};
 use crate::violation::Broken;
+use core::hint::spin_loop;
 use core::mem;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvError, Sender, TryRecvError, channel};
 use std::thread::Scope;
+
+/// How often a thread looks for work before it sleeps. Parts of one site meet every microsecond of virtual time, and to wake a
+/// thread takes longer than they work in between.
+const LOOKS: usize = 2_000;
 
 const GONE: &str = "the thread of a part ends with the run only";
 
@@ -26,7 +31,7 @@ impl Workers {
             let (work, orders) = channel::<(Part, Window)>();
             let (results, done) = channel();
             scope.spawn(move || {
-                for (mut part, window) in orders {
+                while let Ok((mut part, window)) = receive(&orders) {
                     let result = through(&mut part, &window);
                     if results.send((part, result)).is_err() {
                         break;
@@ -62,7 +67,7 @@ impl Workers {
             back.push((number, part));
         }
         for (number, worker) in sent {
-            let (part, result) = worker.done.recv().expect(GONE);
+            let (part, result) = receive(&worker.done).expect(GONE);
             results[number] = result;
             back.push((number, part));
         }
@@ -72,6 +77,18 @@ impl Workers {
             results.into_iter().enumerate().filter_map(|(number, result)| Some((number, result.err()?)));
         broken.min_by_key(|(number, _)| parts[*number].now).map_or(Ok(()), Err)
     }
+}
+
+/// The next message, or an error if there will be none.
+fn receive<T>(from: &Receiver<T>) -> Result<T, RecvError> {
+    for _ in 0..LOOKS {
+        match from.try_recv() {
+            Err(TryRecvError::Empty) => spin_loop(),
+            Ok(message) => return Ok(message),
+            Err(TryRecvError::Disconnected) => return Err(RecvError),
+        }
+    }
+    from.recv()
 }
 
 fn through(part: &mut Part, window: &Window) -> Result<(), Broken> {
