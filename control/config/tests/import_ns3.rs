@@ -104,7 +104,7 @@ fn a_full_packet_takes_as_long_as_in_the_model() {
 }
 
 /// A file, what is replaced in it, by what, and the message.
-const CHANGES: [(usize, &str, &str, &str); 17] = [
+const CHANGES: [(usize, &str, &str, &str); 19] = [
     (
         0,
         "2 3 100Gbps 2us 0",
@@ -123,6 +123,8 @@ const CHANGES: [(usize, &str, &str, &str); 17] = [
     (0, "4 1 3", "5 1 3", "topology.txt:1:1: link: host 4 has no link"),
     (0, "4 1 3", "1 1 3", "topology.txt:1:1: nodes: \"1\" is out of range; expected 2 to 20000"),
     (1, "0 2 3 100", "0 3 3 100", "flow.txt:2:1: flow: node 3 is not a host"),
+    (0, "4 1 3", "4 0 0 1 3 A100", "topology.txt:1:1: \"4 0 0 1 3 A100\" is not the first line of"),
+    (1, "0 2 3 100", "0 2 3 10000000", "flow.txt:2:7: flow.port: \"10000000\" is not a port, up to 65535"),
     (1, "0 2 3 100", "0 2 0 100", "flow.txt:2:5: flow.priority: \"0\" is out of range; expected 1 to 7"),
     (1, "2.00001", "soon", "flow.txt:4:13: flow.start: \"soon\" is out of range; expected up to 3600"),
     (2, "RP_TIMER 55\n", "", "config.txt:33:1: RP_TIMER: is missing; for example, write RP_TIMER 300"),
@@ -152,6 +154,60 @@ fn each_error_names_its_file_its_line_and_what_would_be_valid() {
         texts[file] = texts[file].replacen(old, new, 1);
         let error = translate(&texts).unwrap_err().to_string();
         assert!(error.contains(message), "{error}\ninstead of\n{message}");
+    }
+}
+
+/// The scenario of a case after a change, and the warnings.
+fn changed(file: usize, old: &str, new: &str) -> (String, Vec<String>) {
+    let mut texts = texts("incast-dcqcn");
+    assert!(texts[file].contains(old), "{old}");
+    texts[file] = texts[file].replacen(old, new, 1);
+    let translated = translate(&texts).unwrap();
+    assert_eq!(check(&translated).unwrap(), []);
+    (translated.scenario, translated.warnings.iter().map(Problem::to_string).collect())
+}
+
+#[test]
+fn files_of_descendants_that_mean_the_same_give_the_same() {
+    let usual = changed(0, "4 1 3", "4 1 3");
+    assert_eq!(usual.1, [""; 0]);
+    assert_eq!(changed(0, "4 1 3\n3", "4 1 1 3\n3"), usual, "PowerTCP counts racks");
+    let mut plain = texts("incast-dcqcn");
+    plain[0] = plain[0].replace("100Gbps", "100000000000.0");
+    assert_eq!(translate(&plain).unwrap().scenario, usual.0, "bits per second");
+    let mut short = texts("incast-dcqcn");
+    short[1] = short[1].replace(" 100 ", " ");
+    assert_eq!(translate(&short).unwrap().scenario, usual.0, "ConWeave has no port");
+}
+
+#[test]
+fn a_stop_beyond_an_hour_and_a_scheme_that_hpcc_does_not_know_are_warnings() {
+    let (scenario, warnings) = changed(2, "STOP_TIME 4.00", "STOP_TIME 40000000000000");
+    assert!(scenario.contains("limit = \"3600s\""), "{scenario}");
+    assert!(
+        warnings[0].contains("SIMULATOR_STOP_TIME: has no counterpart: here, a run ends an hour"),
+        "{warnings:?}"
+    );
+    let (scenario, warnings) = changed(2, "CC_MODE 1", "CC_MODE 12");
+    assert!(scenario.contains("congestion_control = \"none\""), "{scenario}");
+    assert!(
+        warnings[0].contains("CC_MODE: has no counterpart: here, hosts have no congestion"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn the_errors_of_all_options_are_told_at_once() {
+    let mut texts = texts("incast-dcqcn");
+    for (old, new) in
+        [("CC_MODE 1", "CC_MODE 8"), ("STOP_TIME 4.00", "STOP_TIME 1"), ("BUFFER_SIZE 32", "BUFFER_SIZE 0")]
+    {
+        texts[2] = texts[2].replacen(old, new, 1);
+    }
+    texts[2] = texts[2].replacen("PACKET_PAYLOAD_SIZE 1000", "PACKET_PAYLOAD_SIZE 9000", 1);
+    let error = translate(&texts).unwrap_err().to_string();
+    for name in ["CC_MODE", "SIMULATOR_STOP_TIME", "BUFFER_SIZE", "PACKET_PAYLOAD_SIZE"] {
+        assert!(error.contains(name), "{name} is missing in\n{error}");
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Document<'a> {
     pub flows: &'a Flows,
     pub hosts: Hosts,
     pub buffers: Buffers,
+    /// Whether switches send PFC frames.
+    pub is_lossless: bool,
     /// The time in which flows start, counted from the first one.
     pub until: Interval,
     /// The end of the run, counted in the same way.
@@ -45,7 +47,8 @@ impl Document<'_> {
 
     fn write_run(&self, text: &mut String) -> core::fmt::Result {
         writeln!(text, "[scenario]\nuntil = \"{}\"\nlimit = \"{}\"", self.until, self.limit)?;
-        let lossless: Vec<_> = self.flows.priorities.iter().map(|it| it.number().to_string()).collect();
+        let lossless = self.flows.priorities.iter().filter(|_| self.is_lossless);
+        let lossless: Vec<_> = lossless.map(|it| it.number().to_string()).collect();
         writeln!(text, "\n[network]\nlossless = [{}]", lossless.join(", "))
     }
 
@@ -79,7 +82,9 @@ impl Document<'_> {
         writeln!(text, "\n[switch]\nbuffer.shared = \"{usual}\"")?;
         let group = "reserved = \"4KiB\"\nxon = \"4KiB\"\nxon_offset = \"3KiB\"";
         let Some(default) = by_rate.get(host_rate) else { return Ok(()) };
-        writeln!(text, "\n[switch.lossless]\n{group}\ndynamic_th = {}", default.dynamic_th)?;
+        if self.is_lossless {
+            writeln!(text, "\n[switch.lossless]\n{group}\ndynamic_th = {}", default.dynamic_th)?;
+        }
         if *marks {
             writeln!(text, "\n[switch.ecn]\n{}", default.ecn().replace(", ", "\n"))?;
         } else {
@@ -95,9 +100,13 @@ impl Document<'_> {
                 writeln!(text, "switch.buffer.shared = \"{own}\"")?;
             }
             for (peer, thresholds) in ports {
-                let ecn = if *marks { format!(", ecn = {{ {} }}", thresholds.ecn()) } else { String::new() };
-                let dynamic_th = thresholds.dynamic_th;
-                writeln!(text, "port.{peer} = {{ lossless.dynamic_th = {dynamic_th}{ecn} }}")?;
+                let lossless = || format!("lossless.dynamic_th = {}", thresholds.dynamic_th);
+                let ecn = || format!("ecn = {{ {} }}", thresholds.ecn());
+                let keys = [self.is_lossless.then(lossless), marks.then(ecn)];
+                let keys: Vec<_> = keys.into_iter().flatten().collect();
+                if !keys.is_empty() {
+                    writeln!(text, "port.{peer} = {{ {} }}", keys.join(", "))?;
+                }
             }
         }
         Ok(())

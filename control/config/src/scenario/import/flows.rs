@@ -1,5 +1,5 @@
 //! `flow.txt`: the number of flows, and for each `source destination priority port size start`, the size in bytes and
-//! the start in seconds. Text behind the last flow is a legend.
+//! the start in seconds. Text behind the last flow is a legend. ConWeave's lists have no port.
 
 use units::{Bytes, PrioritySet};
 
@@ -11,6 +11,8 @@ use crate::problem::ProblemKind;
 
 /// The first line of a list.
 const HEADER: &str = "start_ns,source,destination,bytes,priority\n";
+
+const A_PORT: &str = "a port, up to 65535 (a list of bobzhuyb/ns3-rdma has packets, start and stop here; import-ns3 does not read it)";
 
 /// The flows, at least one.
 pub(super) struct Flows {
@@ -34,9 +36,10 @@ impl Flows {
     pub fn read(text: &str, network: Option<&Network>, problems: &Problems<'_>) -> Option<Self> {
         let mut reader = Reader::new(words(text), text.len(), problems);
         let count = reader.number("flows", 1..=100_000_000_u32)?.value;
+        let has_port = text.lines().nth(1).is_none_or(|line| words(line).count() != 5);
         let (mut rows, mut wrong) = (Vec::new(), 0);
         for _ in 0..count {
-            let flow = Flow::read(&mut reader)?;
+            let flow = Flow::read(&mut reader, has_port)?;
             if network.is_none_or(|network| check(&flow, network, problems)) {
                 rows.push(flow.value);
                 continue;
@@ -74,12 +77,20 @@ impl Flows {
 }
 
 impl Flow {
-    fn read<'t>(reader: &mut Reader<'_, impl Iterator<Item = (usize, &'t str)>>) -> Option<At<Self>> {
+    fn read<'t>(
+        reader: &mut Reader<'_, impl Iterator<Item = (usize, &'t str)>>,
+        has_port: bool,
+    ) -> Option<At<Self>> {
         let At { value: source, place } = reader.number("flow.source", 0..=u32::MAX)?;
         let destination = reader.number("flow.destination", 0..=u32::MAX)?.value;
         // Queue 0 is that of PFC frames.
         let priority = reader.number("flow.priority", 1..=7_u8)?.value;
-        reader.number("flow.port", 0..=u32::MAX)?;
+        if has_port {
+            reader.value("flow.port", |word| match word.parse::<u16>() {
+                Ok(_) => Ok(()),
+                Err(_) => Err(ProblemKind::Malformed { got: word.chars().take(40).collect(), want: A_PORT }),
+            })?;
+        }
         let bytes = reader.number("flow.size", 1..=u64::from(u32::MAX))?.value;
         let start = reader.value("flow.start", |word| time(word, 1e9))?.value;
         let place = Place { key: "flow".into(), ..place };

@@ -12,6 +12,11 @@ const OURS: u64 = 82;
 const THEIRS: u64 = 48;
 /// The values of `CC_MODE` that have a counterpart.
 const MODES: &str = "a congestion control with a counterpart: 0 (none), 1 (DCQCN), 3 (HPCC) or 7 (TIMELY)";
+/// What becomes of values for which HPCC's model has no branch.
+const NO_BRANCH: &str =
+    "hosts have no congestion control, as in HPCC's model, which knows no such value; another model may";
+/// The model has no timer that sends again. This one never ends before the run.
+const NO_TIMER: &str = "\n[host.go_back_n]\nretransmission_timeout = \"3600s\"\n";
 
 /// How hosts send.
 pub(super) struct Hosts {
@@ -26,7 +31,8 @@ impl Hosts {
     pub fn new(options: &Options<'_, '_>, network: Option<&Network>) -> Option<Self> {
         let mtu = options.number("PACKET_PAYLOAD_SIZE", 256..=8_192_u16);
         let mode = options.value("CC_MODE", |word| match word {
-            "0" | "1" | "3" | "7" => Ok(word.to_owned()),
+            "8" | "10" => Err(ProblemKind::Malformed { got: word.to_owned(), want: MODES }),
+            _ if word.parse::<u32>().is_ok() => Ok(word.to_owned()),
             _ => Err(ProblemKind::Malformed { got: word.chars().take(40).collect(), want: MODES }),
         })?;
         let is_hpcc = mode == "3";
@@ -36,10 +42,18 @@ impl Hosts {
             "1" => ("dcqcn", hosts.dcqcn(options)?),
             "3" => ("hpcc", hosts.hpcc(options, network)?),
             "7" => ("timely", hosts.timely(options)?),
-            _ => ("none", String::new()),
+            "0" => ("none", String::new()),
+            _ => {
+                options.warn("CC_MODE", ProblemKind::Untranslated { here: NO_BRANCH });
+                ("none", String::new())
+            }
+        };
+        let (transport, timer) = match options.flag("ENABLE_IRN")? {
+            true => ("transport = \"irn\"\n", ""),
+            false => ("", NO_TIMER),
         };
         hosts.text = format!(
-            "\n[host]\nmtu = {}\ncontrol_priority = \"data\"\ncongestion_control = \"{word}\"\n{table}",
+            "\n[host]\nmtu = {}\ncontrol_priority = \"data\"\n{transport}congestion_control = \"{word}\"\n{table}{timer}",
             mtu?
         );
         Some(hosts)

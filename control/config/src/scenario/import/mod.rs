@@ -20,7 +20,7 @@ use self::flows::Flows;
 use self::hosts::Hosts;
 use self::options::Options;
 use self::topology::Network;
-use self::words::{short, time};
+use self::words::{HOUR, number, short};
 use crate::file::{TEXT, read_at_most};
 use crate::notes::Problems;
 use crate::problem::{ConfigError, Problem, ProblemKind};
@@ -30,6 +30,10 @@ const LONG: Bytes = Bytes(1 << 30);
 
 /// The end of a run.
 const STOP: &str = "SIMULATOR_STOP_TIME";
+
+/// The longest run, from the first flow on.
+const LONGEST: Interval = Interval(HOUR as u64);
+const AN_HOUR: &str = "a run ends an hour after the first flow, or once all flows have ended";
 
 /// A file of the model.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +84,7 @@ pub fn translate_ns3([topology, flows, options]: [Ns3File<'_>; 3]) -> Result<Tra
     let flows = Flows::read(flows.text, network.as_ref(), &problems[1]);
     let options = Options::read(options.text, &problems[2]);
     let hosts = Hosts::new(&options, network.as_ref());
-    let made = network.zip(flows).zip(hosts).and_then(|((network, flows), hosts)| {
+    let made = network.zip(flows).and_then(|(network, flows)| {
         let document = document(&network, &flows, hosts, &options, &problems[2])?;
         let texts = flows.lists(&network, TEXT);
         let name =
@@ -98,13 +102,20 @@ pub fn translate_ns3([topology, flows, options]: [Ns3File<'_>; 3]) -> Result<Tra
 fn document<'a>(
     network: &'a Network,
     flows: &'a Flows,
-    hosts: Hosts,
+    hosts: Option<Hosts>,
     options: &Options<'_, '_>,
     problems: &Problems<'_>,
 ) -> Option<Document<'a>> {
-    let stop = options.value(STOP, |word| match time(word, 1e9)? {
-        end if end > flows.first => Ok(Interval(end - flows.first)),
-        _ => Err(ProblemKind::out_of_range(short(word), "later than the first flow")),
+    let stop = options.value(STOP, |word| {
+        // Sums of times up to an hour are exact.
+        let end = (number(word, &(0.0..=f64::MAX))? * 1e9_f64).round().min(2.0 * HOUR) as u64;
+        let after_first = end.checked_sub(flows.first).filter(|time| *time > 0);
+        let time =
+            after_first.ok_or_else(|| ProblemKind::out_of_range(short(word), "later than the first flow"))?;
+        if time > LONGEST.0 {
+            problems.warning(&options.place(STOP), ProblemKind::Untranslated { here: AN_HOUR });
+        }
+        Ok(Interval(time).min(LONGEST))
     });
     let until = Interval(flows.last - flows.first).max(Interval::from_micros(1));
     if stop.is_some_and(|stop| stop < until) {
@@ -113,5 +124,7 @@ fn document<'a>(
     let errors = options.number("ERROR_RATE_PER_LINK", 0.0..=1.0);
     let buffers = Buffers::new(options, network, problems);
     let limit = stop?.max(until);
-    Some(Document { network, flows, hosts, buffers: buffers?, until, limit, errors: errors? })
+    let is_lossless = options.flag("ENABLE_PFC");
+    let (hosts, buffers, errors, is_lossless) = (hosts?, buffers?, errors?, is_lossless?);
+    Some(Document { network, flows, hosts, buffers, is_lossless, until, limit, errors })
 }

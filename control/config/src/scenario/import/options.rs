@@ -13,7 +13,9 @@ use crate::place::Place;
 use crate::problem::{ProblemKind, nearest};
 
 /// Options that are translated, and their defaults in the model.
-const DEFAULTS: [(&str, &str); 12] = [
+const DEFAULTS: [(&str, &str); 14] = [
+    ("ENABLE_PFC", "1"),
+    ("ENABLE_IRN", "0"),
     ("CC_MODE", "1"),
     ("ENABLE_QCN", "1"),
     ("PACKET_PAYLOAD_SIZE", "1000"),
@@ -81,7 +83,8 @@ const LOST_WITH_HPCC: [Lost; 6] = [
 ];
 
 /// The window of other schemes, for which the options of windows do nothing without `HAS_WIN`.
-const LOST_WITHOUT_HPCC: [Lost; 1] = [lost("HAS_WIN", "1", "0", "only HPCC has a window")];
+const LOST_WITHOUT_HPCC: [Lost; 1] =
+    [lost("HAS_WIN", "1", "0", "only HPCC has a window, and in the model all have one, unless HAS_WIN is 0")];
 
 /// The options of a file.
 pub(super) struct Options<'t, 'p> {
@@ -144,6 +147,11 @@ impl<'t, 'p> Options<'t, 'p> {
             (None, _) => Err(self.missing(name)),
         };
         parsed.map_err(|kind| self.problems.error(&place, kind)).ok()
+    }
+
+    /// Notes a warning at an option.
+    pub fn warn(&self, name: &'static str, kind: ProblemKind) {
+        self.problems.warning(&self.place(name), kind);
     }
 
     fn missing(&self, name: &'static str) -> ProblemKind {

@@ -1,4 +1,4 @@
-//! `topology.txt`: `nodes switches links`, the numbers of the switches, and for each link
+//! `topology.txt`: `nodes switches links` (or, in that of PowerTCP, `nodes switches racks links`), the numbers of the switches, and for each link
 //! `source destination rate delay error_rate`. Text behind the last link is a legend.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -36,7 +36,8 @@ impl Network {
     /// Reads a network. Returns `None` and notes errors if that fails.
     pub fn read(text: &str, problems: &Problems<'_>) -> Option<Self> {
         let line = text.lines().next().unwrap_or_default();
-        if words(line).count() != 3 {
+        let has_tors = words(line).count() == 4;
+        if !has_tors && words(line).count() != 3 {
             let kind = ProblemKind::Malformed { got: line.chars().take(40).collect(), want: COUNTS };
             problems.error(&Place::default(), kind);
             return None;
@@ -44,6 +45,9 @@ impl Network {
         let mut reader = Reader::new(words(text), text.len(), problems);
         let nodes = reader.number("nodes", 2..=NODES)?.value;
         let switches = reader.number("switches", 0..=nodes - 1)?.value;
+        if has_tors {
+            reader.number("tors", 0..=nodes - 1)?;
+        }
         let count = reader.number("links", 1..=1_000_000_u32)?.value;
         let mut is_switch = vec![false; nodes as usize];
         for _ in 0..switches {
@@ -167,8 +171,18 @@ impl Network {
     }
 }
 
+/// A rate with its unit, or in plain bits per second from 1 Mb/s on: a lower one lacks its unit.
+fn rate(word: &str) -> Result<BitRate, ProblemKind> {
+    let plain = word.parse().ok().filter(|rate: &f64| (1e6..1e19).contains(rate));
+    match plain.and_then(|rate| BitRate::new(rate.round() as u64)) {
+        Some(rate) => Ok(rate),
+        None => Ok(word.parse()?),
+    }
+}
+
 /// The form of the first line.
-const COUNTS: &str = "the first line of an HPCC topology: the numbers of nodes, switches and links";
+const COUNTS: &str = "the first line of an HPCC topology: the numbers of nodes, switches and links (in that of PowerTCP, \
+    of nodes, switches, racks and links; import-ns3 does not read those of SimAI)";
 
 impl Link {
     fn read<'t>(reader: &mut Reader<'_, impl Iterator<Item = (usize, &'t str)>>, nodes: u32) -> Option<Self> {
@@ -179,7 +193,7 @@ impl Link {
                 other => Ok(other),
             })
         })?;
-        let rate = reader.value("link.rate", |word| Ok(word.parse::<BitRate>()?))?.value;
+        let rate = reader.value("link.rate", rate)?.value;
         let delay = reader.value("link.delay", |word| match word.parse::<Interval>()? {
             delay if delay <= LONGEST_DELAY => Ok(delay),
             delay => Err(ProblemKind::out_of_range(delay, format!("up to {LONGEST_DELAY}"))),

@@ -74,9 +74,12 @@ pub(super) fn number<T: Copy + FromStr + PartialOrd + Display + Default>(
     number.ok_or_else(|| ProblemKind::out_of_range(short(word), in_words(range)))
 }
 
+/// The longest time, in nanoseconds: an hour.
+pub(super) const HOUR: f64 = 3.6e12;
+
 /// `word` as a time in `unit` nanoseconds, up to an hour.
 pub(super) fn time(word: &str, unit: f64) -> Result<u64, ProblemKind> {
-    let most = 3.6e12 / unit;
+    let most = HOUR / unit;
     // At most 3.6e12 nanoseconds, so the cast is exact.
     number(word, &(0.0..=most)).map(|time: f64| (time * unit).round() as u64)
 }
