@@ -112,10 +112,11 @@ def main():
     sweep(PREFIX)
     scratch = tempfile.mkdtemp(prefix="longspan-nics-")
     try:
-        whole, rows = Run(chosen, scratch), []
+        whole, rows, has_failed = Run(chosen, scratch), [], False
         for model in chosen.models or MODELS:
             started = time.monotonic()
             failed = whole.test(model)
+            has_failed |= bool(failed)
             rows.append(row(model, failed, time.monotonic() - started))
         print()
         print_table(["model", *COLUMNS, "seconds"], rows)
@@ -127,7 +128,7 @@ def main():
         sys.exit("scripts/test-nics: interrupted")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    sys.exit(any(failed for _, failed, _ in rows))
+    sys.exit(has_failed)
 
 
 main()
