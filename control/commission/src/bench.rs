@@ -3,7 +3,6 @@
 use crate::course::Course;
 use core::cell::RefCell;
 use std::rc::Rc;
-use switch::Frame;
 use units::Nanos;
 use worker::{BURST, Clock, Device, DeviceCounters, ReceiveRing};
 
@@ -47,7 +46,7 @@ where
             Self::Link(device, course, clock, each_turn) => {
                 device.receive(burst);
                 let (mut course, now) = (course.borrow_mut(), clock.now());
-                burst.retain(|frame| !course.arrive(now, frame.headers()));
+                burst.retain(|frame| !course.arrive(now, frame));
                 each_turn(now, &mut course);
                 course.poll(now, &mut |frame| device.transmit_control(frame));
             }
@@ -73,7 +72,7 @@ where
     fn transmit(&mut self, frame: D::Frame) {
         match self {
             Self::Link(device, ..) => device.transmit(frame),
-            Self::Test(_, course, clock) => course.borrow_mut().count(clock.now(), frame.headers()),
+            Self::Test(_, course, clock) => course.borrow_mut().count(clock.now(), &frame),
         }
     }
 

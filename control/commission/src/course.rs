@@ -10,6 +10,7 @@ use crate::session::Session;
 use crate::sink::Sink;
 use crate::step::{Agreed, Counts, Phase, Step};
 use crate::window::Window;
+use switch::Frame;
 use units::{Interval, Nanos, Priority};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::rate_feedback::Key;
@@ -177,14 +178,15 @@ impl Course {
     }
 
     /// Looks at a frame that the device of the port has received. Returns whether it ends here.
-    pub fn arrive(&mut self, now: Nanos, frame: &[u8]) -> bool {
-        if self.session.hear(now, frame) {
+    pub fn arrive(&mut self, now: Nanos, frame: &impl Frame) -> bool {
+        let headers = frame.headers();
+        if self.session.hear(now, headers) {
             return true;
         }
-        let Ok(view) = ethernet::View::parse(frame) else { return false };
+        let Ok(view) = ethernet::View::parse(headers) else { return false };
         let ether_type = view.ether_type();
         if ether_type == EtherType::MAC_CONTROL {
-            self.pauses_seen += u64::from(pauses::asks_for_nothing(frame));
+            self.pauses_seen += u64::from(pauses::asks_for_nothing(headers));
             return false;
         }
         match frame::read(frame) {
@@ -203,7 +205,7 @@ impl Course {
             // Of another run. Before a proof no run is known, and such a frame is data like any other.
             Some(it) if self.session.is_proven && it.marks.is_ok() => true,
             _ => {
-                let is_control = KINDS.contains(&ether_type) || wire::grants::is_frame(frame);
+                let is_control = KINDS.contains(&ether_type) || wire::grants::is_frame(headers);
                 self.see_stranger(now, view.destination(), is_control);
                 false
             }
@@ -237,7 +239,7 @@ impl Course {
     }
 
     /// Takes a frame that the gateway has forwarded to the test device.
-    pub fn count(&mut self, now: Nanos, frame: &[u8]) {
+    pub fn count(&mut self, now: Nanos, frame: &impl Frame) {
         let Some(frame::Arrived { stamp, marks: Ok((dscp, ecn)) }) = frame::read(frame) else { return };
         if stamp.session != self.session.yours || usize::from(stamp.step) != self.at {
             return;
@@ -247,7 +249,7 @@ impl Course {
         }
         match (self.step(), &self.agreed) {
             (Step::Lengths, Some(agreed)) => {
-                let is_whole = agreed.lengths.get(usize::from(stamp.value)) == Some(&(frame.len() as u64));
+                let is_whole = agreed.lengths.get(usize::from(stamp.value)) == Some(&frame.length().0);
                 self.counts[0] |= u64::from(is_whole) << (stamp.value & 63);
             }
             (Step::Marks, _) => {

@@ -3,6 +3,7 @@
 //! Of the payload, eight bytes are the session number of the sender, so that a frame of another run counts for
 //! nothing; six are the number of the frame, one its step, and one says what the step tries with it.
 
+use switch::Frame;
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Dscp, Ecn, IpProtocol};
 use wire::{ipv4, udp};
@@ -107,7 +108,8 @@ pub struct Arrived {
 }
 
 /// Reads a test frame; `None` for any other.
-pub fn read(frame: &[u8]) -> Option<Arrived> {
+pub fn read(frame: &impl Frame) -> Option<Arrived> {
+    let (frame, length) = (frame.headers(), frame.length().0 as usize);
     let ethernet = ethernet::View::parse(frame).ok()?;
     if let Some(kind) = KINDS.iter().position(|it| *it == ethernet.ether_type()) {
         return Some(Arrived { stamp: Stamp::read(&frame[IP_AT..])?, marks: Err(kind) });
@@ -115,8 +117,7 @@ pub fn read(frame: &[u8]) -> Option<Arrived> {
     if ethernet.ether_type() != EtherType::IPV4 {
         return None;
     }
-    let length = frame.len() - IP_AT;
-    let ip = ipv4::View::parse_head(&frame[IP_AT..], length).ok()?;
+    let ip = ipv4::View::parse_head(&frame[IP_AT..], length - IP_AT).ok()?;
     let is_test = ip.source().octets()[..2] == [198, 18] && ip.destination().octets()[..2] == [198, 19];
     if ip.protocol() != IpProtocol::UDP || !is_test {
         return None;

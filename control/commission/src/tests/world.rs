@@ -6,8 +6,8 @@ use core::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
-use switch::{Ledger, Shard, ShardId};
-use units::{Interval, Nanos, PortId, PortSet};
+use switch::{Frame, Ledger, Shard, ShardId};
+use units::{Bytes, Interval, Nanos, PortId, PortSet};
 use wire::rate_feedback::Key;
 use worker::{
     BURST, Clock, Command, Controls, Device, DeviceCounters, Inspection, Monitor, ReceiveRing, Reply, Worker,
@@ -22,6 +22,8 @@ const TURN: Interval = Interval::from_micros(50);
 const DELAY: Interval = Interval::from_micros(100);
 /// How often the control side reads figures.
 const LOOK: Interval = Interval::from_millis(20);
+/// The first bytes of a frame, in which its headers are.
+const FIRST: usize = 128;
 /// No course takes longer.
 const LONGEST: Interval = Interval::from_secs(200);
 
@@ -58,6 +60,28 @@ impl Clock for TestClock {
     }
 }
 
+/// A frame of which the gateway sees the first bytes only, as where it takes several buffers of a card.
+struct Piecemeal(Vec<u8>);
+
+impl Frame for Piecemeal {
+    fn headers(&self) -> &[u8] {
+        &self.0[..self.0.len().min(FIRST)]
+    }
+
+    fn headers_mut(&mut self) -> &mut [u8] {
+        let first = self.0.len().min(FIRST);
+        &mut self.0[..first]
+    }
+
+    fn length(&self) -> Bytes {
+        Bytes(self.0.len() as u64)
+    }
+
+    fn duplicate(&self) -> Option<Self> {
+        Some(Self(self.0.clone()))
+    }
+}
+
 /// A device at one end of two fibres.
 struct Port {
     out: Rc<RefCell<Fibre>>,
@@ -66,28 +90,28 @@ struct Port {
 }
 
 impl Device for Port {
-    type Frame = Vec<u8>;
+    type Frame = Piecemeal;
 
-    fn receive(&mut self, burst: &mut Vec<Vec<u8>>) {
+    fn receive(&mut self, burst: &mut Vec<Piecemeal>) {
         let frames = &mut self.back.borrow_mut().frames;
         let due = frames.partition_point(|(at, _)| *at <= self.clock.get()).min(BURST);
-        burst.extend(frames.drain(..due).map(|(_, frame)| frame));
+        burst.extend(frames.drain(..due).map(|(_, frame)| Piecemeal(frame)));
     }
 
     fn room(&self) -> usize {
         BURST
     }
 
-    fn transmit(&mut self, frame: Vec<u8>) {
-        self.out.borrow_mut().take(self.clock.get(), frame);
+    fn transmit(&mut self, frame: Piecemeal) {
+        self.out.borrow_mut().take(self.clock.get(), frame.0);
     }
 
     fn transmit_control(&mut self, frame: &[u8]) {
         self.out.borrow_mut().take(self.clock.get(), frame.to_vec());
     }
 
-    fn make(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
-        Some(bytes.to_vec())
+    fn make(&mut self, bytes: &[u8]) -> Option<Piecemeal> {
+        Some(Piecemeal(bytes.to_vec()))
     }
 
     fn flush(&mut self) {}
@@ -126,7 +150,7 @@ pub fn file(changes: &[(&str, &str)]) -> String {
     })
 }
 
-type Make = fn(&[u8]) -> Option<Vec<u8>>;
+type Make = fn(&[u8]) -> Option<Piecemeal>;
 type TestBench = Bench<Port, Make, TestClock, fn(Nanos, &mut Course)>;
 
 /// One end.
@@ -152,7 +176,7 @@ impl Side {
     ) -> Self {
         let clock = TestClock(Rc::clone(now));
         let course = Course::new(facts, key, number, now.get());
-        let make: Make = |bytes| Some(bytes.to_vec());
+        let make: Make = |bytes| Some(Piecemeal(bytes.to_vec()));
         let [link, test]: [TestBench; 2] = Bench::pair(port, make, course, &clock, |_, _| ());
         let course = link.course();
         let ledger = Arc::new(Ledger::new(2, 1));
