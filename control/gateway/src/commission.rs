@@ -194,7 +194,7 @@ fn attend(
             steps = done;
             // Each step has watermarks of its own.
             crew.clear_watermarks();
-            tracing::info!("{steps} steps are done");
+            tracing::info!("step {steps} is done");
         }
         if let Ok(Event::Terminate) = events.try_recv() {
             let _ = talk.told.send(None);
