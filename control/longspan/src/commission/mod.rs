@@ -45,12 +45,9 @@ mod with_dpdk {
         start_log()?;
         let key = config::commission_key(&args.key_file).map_err(refused)?;
         let gateway = config::for_commission(&args.config, &args.port).map_err(refused)?;
-        let (loss, stops) = if args.full { FULL } else { SHORT };
-        let terms =
-            Terms { loss: args.duration.unwrap_or(loss), stops, soak: args.soak.unwrap_or(Interval::ZERO) };
         // The account that the gateway changes to may not be allowed to make them.
         let files = args.out.as_deref().map(Files::create).transpose()?;
-        let report = gateway::commission(&args.config, key, terms, gateway)?;
+        let report = gateway::commission(&args.config, key, terms(args), gateway)?;
         match args.json {
             true => console::print(&console::json(&report))?,
             false => console::print(&report.text())?,
@@ -60,6 +57,11 @@ mod with_dpdk {
             Verdict::Pass => Ok(()),
             Verdict::Unknown | Verdict::Fault => Err(Failure::Commission(verdict(&report))),
         }
+    }
+
+    fn terms(args: &CommissionArgs) -> Terms {
+        let (loss, stops) = if args.full { FULL } else { SHORT };
+        Terms { loss: args.duration.unwrap_or(loss), stops, soak: args.soak.unwrap_or(Interval::ZERO) }
     }
 
     fn refused(error: CommissionError) -> Failure {
@@ -104,6 +106,31 @@ mod with_dpdk {
                 written.map_err(Failure::unwritten(path))?;
             }
             Ok(())
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use crate::cli::{Cli, Command};
+        use clap::Parser;
+
+        #[test]
+        fn a_full_course_has_longer_loss_and_more_stops_and_a_time_that_is_stated_counts() {
+            let terms = |options: &str| {
+                let line = format!("longspan commission gw.toml --port lh0 --key-file key {options}");
+                match Cli::try_parse_from(line.split_whitespace()).unwrap().command {
+                    Command::Commission(args) => terms(&args),
+                    _ => panic!("not the command"),
+                }
+            };
+            let of = |(loss, soak), stops| {
+                let [loss, soak] = [loss, soak].map(Interval::from_secs);
+                Terms { loss, stops, soak }
+            };
+            assert_eq!(terms(""), of((10, 0), 20));
+            assert_eq!(terms("--full"), of((60, 0), 1_000));
+            assert_eq!(terms("--full --for 2s --soak 3s"), of((2, 3), 1_000));
         }
     }
 }
