@@ -24,8 +24,9 @@ const LINGERS: Interval = Interval::from_secs(1);
 /// How long the link is measured, and how many delays at least: an exchange begins every four delays.
 const MEASURES: Interval = Interval::from_secs(5);
 const DELAYS: u64 = 64;
-/// A link that has brought nothing for this long after all was sent brings no more.
-const SETTLES: Interval = Interval::from_millis(400);
+/// A link that has brought nothing for this long after all was sent brings no more. Longer than the other end may stand
+/// still without being silent: its queue may still hold frames.
+const SETTLES: Interval = Interval::from_millis(600);
 /// A step without a time of its own ends after this, whatever it has sent.
 const LONGEST: Interval = Interval::from_secs(30);
 /// The time between two frames that the course sends beside the gateway.

@@ -125,6 +125,20 @@ fn a_loss_of_one_frame_in_a_hundred_thousand_is_named() {
 }
 
 #[test]
+fn frames_that_the_other_end_holds_for_less_than_silence_are_not_lost() {
+    let world = World::new(TERMS);
+    let mut begun = None;
+    // From the middle of the first step of loss on, whose sender says meanwhile that it has sent all.
+    world.plant_back(move |now, frame| {
+        let is_late = is_data(frame)
+            && frame[56] == 5
+            && now.since(*begun.get_or_insert(now)) >= Interval::from_millis(50);
+        Some(if is_late { Interval::from_millis(550) } else { Interval::ZERO })
+    });
+    names(world, &[]);
+}
+
+#[test]
 fn frames_that_come_twice_are_named() {
     let world = World::new(TERMS);
     let back = world.doubler();
