@@ -58,7 +58,7 @@ impl End {
             Self::Complete => "all steps are done",
             Self::NoOneCame => "the other end did not come; start the command there too, with the same key",
             Self::Silence => {
-                "the other end fell silent, so the course stopped: it has ended there, or the link loses too many frames"
+                "the other end fell silent: it has ended there, its worker stood still, or the link loses too many frames"
             }
             Self::Data => "the link carries data of others, and a course must stand beside nothing",
             Self::Interrupted => "it was interrupted",
@@ -522,7 +522,7 @@ impl Course {
             lines.push((format!("mtu = {packet}"), "the longest that passed in both directions".into()));
         }
         let passage = self.reports.iter().find(|it| it.step.starts_with("passage"));
-        if passage.is_some_and(|it| it.verdict == Verdict::Pass) {
+        if !self.facts.requires_pfc && passage.is_some_and(|it| it.verdict == Verdict::Pass) {
             let why = "PFC passes here; a card that is known not to pass it does not start";
             lines.push(("device.pfc_frames = \"require\"".into(), why.into()));
         }

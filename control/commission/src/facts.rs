@@ -1,5 +1,6 @@
 //! The facts that a course knows of its own end.
 
+use config::runtime::PfcFrames;
 use config::{Gateway, response_quanta};
 use switch::{PerReason, Volume};
 use units::{BitRate, Bytes, Distance, Interval, PauseQuanta, PortId, Priority, WireBytes};
@@ -35,6 +36,8 @@ pub struct Facts {
     pub lossless: u64,
     /// Whether pauses follow slots of time and not the queues.
     pub has_slots: bool,
+    /// Whether the file demands that the device passes PFC frames.
+    pub requires_pfc: bool,
     /// The delay of the distance, one way, if the file states a distance.
     pub delay: Option<Interval>,
     /// How much later than the link makes it the last frame may arrive after XOFF.
@@ -48,7 +51,7 @@ pub struct Facts {
 impl Facts {
     /// The settings of `port` in `gateway`.
     pub fn of(gateway: &Gateway, port: PortId, terms: Terms) -> Self {
-        let settings = gateway.program.port(port);
+        let (settings, device) = (gateway.program.port(port), &gateway.runtime.devices[port.index()]);
         let group = |priority: Priority| settings.groups[priority.index()].lossless();
         let priority = |code: usize| {
             let dscp = Dscp::from_low_bits(code as u8);
@@ -69,6 +72,7 @@ impl Facts {
             priorities: core::array::from_fn(priority),
             lossless: lossless.fold(0, |bits, code| bits | 1 << code),
             has_slots: settings.flow_control.has_slots(),
+            requires_pfc: device.as_ref().is_some_and(|it| it.pfc_frames == PfcFrames::Require),
             delay: gateway.links[port.index()].distance.map(Distance::propagation),
             covered: gateway.covered_lateness(port).unwrap_or_default() + on_the_way,
             headroom: Priority::all().filter_map(|it| Some(group(it)?.headroom)).min(),

@@ -203,8 +203,8 @@ fn loss(
     let sum =
         format!("{way}: {} of {} frames lost, at {share:.0}% of the link", thousands(lost), thousands(sent));
     report.measured(match lost {
-        0 => format!("{sum}: at most {:.1e}", 3.0 / sent as f64),
-        _ => format!("{sum}: {:.1e}", lost as f64 / sent as f64),
+        0 => format!("{sum}; with 95% confidence at most {:.1e} of all", 3.0 / sent as f64),
+        _ => format!("{sum}; {:.1e} of all", lost as f64 / sent as f64),
     });
     if missed > 0 {
         report.fault(Fault::Missed, format!("{way}, the receiving device lost {}", thousands(missed)));
@@ -262,11 +262,11 @@ fn obedience(context: &Context<'_>, counts: &Counts) -> StepReport {
 
 fn worker(ends: [(&str, &Counts); 2]) -> StepReport {
     let mut report = StepReport::new("workers");
-    for (end, [late, longest, missed, ..]) in ends {
-        report.measured(format!("{end}: {late} turns were late, and the device lost {missed} frames in all"));
-        if *late > 0 {
-            let seen =
-                format!("{end}: {} turns were late, the longest took {}", thousands(*late), nanos(*longest));
+    for (end, &[late, longest, missed, ..]) in ends {
+        let (turns, lost) = (thousands(late), thousands(missed));
+        report.measured(format!("{end}: {turns} turns were late, and the device lost {lost} frames in all"));
+        if late > 0 {
+            let seen = format!("{end}: {turns} turns were late, the longest took {}", nanos(longest));
             report.fault(Fault::SlowCore, seen);
         }
     }

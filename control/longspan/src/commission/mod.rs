@@ -78,7 +78,7 @@ mod with_dpdk {
         let unknown = report.steps.iter().filter(|it| it.verdict == Verdict::Unknown).map(|it| &*it.step);
         match (faults.is_empty(), report.complete) {
             (false, _) => faults.join(", "),
-            (true, false) => format!("not all steps were done: {}", report.ended),
+            (true, false) => format!("not all steps were done, since {}", report.ended),
             (true, true) => format!("not all could be tried: {}", unknown.collect::<Vec<_>>().join(", ")),
         }
     }
