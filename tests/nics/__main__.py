@@ -77,7 +77,7 @@ class Run:
                 print(f"{model}: start: FAILED: {failure}", flush=True)
                 return set(COLUMNS)
             print(f"{model}: start: ok", flush=True)
-            bench = Bench(model, machine, gateway, *sides)
+            bench = Bench(model, self.chosen.longspan, machine, gateway, *sides)
             broken = False
             for column, name, check in CHECKS:
                 started = time.monotonic()

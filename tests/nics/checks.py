@@ -2,6 +2,7 @@
 
 import os
 
+import commission
 import frames
 from guest import LOSSLESS
 from wait import expect, wait_for_count, wait_until
@@ -30,8 +31,9 @@ ONE_QUEUE = {
 class Bench:
     """The guest, its gateway, and what stands on both sides of it."""
 
-    def __init__(self, model, guest, gateway, dc0, lh0):
-        self.model, self.guest, self.gateway, self.dc0, self.lh0 = model, guest, gateway, dc0, lh0
+    def __init__(self, model, longspan, guest, gateway, dc0, lh0):
+        self.model, self.longspan = model, longspan
+        self.guest, self.gateway, self.dc0, self.lh0 = guest, gateway, dc0, lh0
         self.last_flow = 0
 
     def directions(self):
@@ -292,4 +294,6 @@ CHECKS = (
     ("restart", "SIGTERM and start", ends_and_starts_again),
     ("restart", "kill -9 and start", killed_and_starts_again),
     ("forwarding", "frames lost at the taps", taps_lost_nothing),
+    ("commissioning", "nothing is wrong", commission.names_nothing),
+    ("commissioning", "an MTU of 1500 on the way", commission.names_a_short_mtu),
 )

@@ -45,6 +45,14 @@ class Guest(Machine):
     def set_link(self, name, up):
         self.ask("set_link", name=name, up=up)
 
+    def write(self, path, text):
+        """Writes a file in the guest."""
+        self.run(f"echo {base64.b64encode(text.encode()).decode()} | base64 -d >{path}")
+
+    def read(self, path):
+        """The text of a file in the guest. A serial port is slow."""
+        return gzip.decompress(base64.b64decode(self.run(f"gzip -c {path} | base64"))).decode()
+
 
 class Gateway:
     """The gateway in the guest."""
@@ -86,10 +94,8 @@ class Gateway:
         self.guest.run("longspan reload --socket /run/longspan/nics.sock")
 
     def show(self):
-        # A serial port is slow.
-        show = "longspan show ports --json --socket /run/longspan/nics.sock >/tmp/shown"
-        packed = self.guest.run(f"{show} && gzip -c /tmp/shown | base64")
-        return json.loads(gzip.decompress(base64.b64decode(packed)))
+        self.guest.run("longspan show ports --json --socket /run/longspan/nics.sock >/tmp/shown")
+        return json.loads(self.guest.read("/tmp/shown"))
 
     def port(self, name, shown=None):
         return next(port for port in (shown or self.show())["ports"] if port["name"] == name)
