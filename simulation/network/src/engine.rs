@@ -6,9 +6,11 @@ mod checkpoint;
 mod checks;
 mod exchange;
 mod hosts;
+mod jobs;
 mod log;
 mod odd;
 mod part;
+mod part_jobs;
 mod schedule;
 mod standstill;
 mod start;
@@ -156,7 +158,7 @@ impl Engine {
     ) -> Result<Ending, Stop> {
         loop {
             self.exchange();
-            if self.pending.is_empty() && self.active() == 0 && self.next_again() == Nanos::NEVER {
+            if self.pending.is_empty() && self.is_idle() && self.next_again() == Nanos::NEVER {
                 return Ok(Ending::Finished);
             }
             let next = self.next_turn();
@@ -253,11 +255,12 @@ impl Engine {
     }
 
     /// Whether the run goes on at least for the lookahead, so that parts may run ahead of each other: a flow is yet to
-    /// start or to stop, or one that has not arrived at another part is to be acknowledged from there. No flow may start
+    /// start or to stop, or one that has not arrived at another part is to be acknowledged from there; of a job, it may not
+    /// even have started. No flow may start
     /// again where another one ends, because that involves two parts at once.
     fn may_run_ahead(&self) -> bool {
-        let goes_on =
-            || !self.pending.is_empty() || self.endless > 0 || self.sum(|part| part.flows.leaving) > 0;
+        let leaving = |part: &Part| part.flows.leaving + part.jobs.left.leaving;
+        let goes_on = || !self.pending.is_empty() || self.endless > 0 || self.sum(leaving) > 0;
         !self.has_loops && goes_on()
     }
 
@@ -291,7 +294,7 @@ impl Engine {
     fn step(&mut self, window: Window, observer: &mut impl Observer) -> Result<(), Stop> {
         let turns = self.parts.iter().map(Part::next).enumerate();
         let Some((part, _)) = turns.min_by_key(|(_, turn)| *turn) else { return Ok(()) };
-        let goes_on = window.goes_on || self.parts.iter().any(|part| part.flows.has_unsent());
+        let goes_on = window.goes_on || self.parts.iter().any(Part::has_to_send);
         let events = self.parts[part].events + 1;
         self.rounds.single_turns += 1;
         self.run_part(part, &Window { goes_on, events, ..window }, observer)
@@ -364,6 +367,11 @@ impl Engine {
         self.sum(|part| part.flows.active())
     }
 
+    /// Whether no flow is active and no job goes on.
+    fn is_idle(&self) -> bool {
+        self.parts.iter().map(|part| part.jobs.left.ranks).sum::<u64>() == 0 && self.active() == 0
+    }
+
     /// The part of each node and its place there, in the order of nodes.
     fn nodes(&self) -> impl Iterator<Item = (&Part, Place)> {
         let parts = self.homes.iter().map(|home| &self.parts[*home]);
@@ -407,6 +415,7 @@ impl Engine {
                 .stations()
                 .map(|station| HostOutcome { node: station.node, counters: station.host.counters() })
                 .collect(),
+            jobs: jobs::outcomes(&self.parts),
             links: self.numbers.iter().map(|ends| ends.map(|end| self.carried(end))).collect(),
             balance: self.balance(),
             checks: Checks { link: transmissions, ..checks },

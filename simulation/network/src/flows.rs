@@ -33,6 +33,9 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// As [`Flow::slot_there`]: the receiver looks its flow up by its number.
+    pub const BY_NUMBER: u32 = u32::MAX;
+
     /// A flow from station `ends[0]` to station `ends[1]`.
     pub fn new(spec: FlowSpec, ends: [Option<u32>; 2], ideal: Interval) -> Self {
         Self {
@@ -217,7 +220,11 @@ impl Flows {
     /// overtake each other.
     #[inline]
     pub fn deliver(&mut self, label: Label, station: u32) -> Result<(), Broken> {
-        let Some(Some(flow)) = self.slots.get_mut(label.slot as usize) else { return Ok(()) };
+        let slot = match label.slot {
+            Flow::BY_NUMBER => self.numbers.get(&label.flow).copied().unwrap_or(label.slot),
+            slot => slot,
+        };
+        let Some(Some(flow)) = self.slots.get_mut(slot as usize) else { return Ok(()) };
         if flow.spec.id != label.flow || flow.ends[1] != Some(station) {
             return Ok(());
         }

@@ -55,7 +55,7 @@ fn on_wire(sender: &HostSettings, payload: u64) -> WireBytes {
 
 /// The shortest paths of a network. Of the paths that the routes of its switches allow, these have the fewest
 /// links, and of several such paths the least delay.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Paths {
     /// The links of each node: the port, the neighbour and the hop.
     links: Vec<Vec<(PortId, NodeId, Hop)>>,
@@ -77,10 +77,18 @@ impl Paths {
         Self { links, nodes, known: HashMap::default() }
     }
 
+    /// The settings of a host; `None` if that node is a switch.
+    pub fn host(&self, node: NodeId) -> Option<&HostSettings> {
+        match self.nodes.get(node.0 as usize)? {
+            NodeKind::Host(settings) => Some(settings),
+            NodeKind::Switch { .. } => None,
+        }
+    }
+
     /// The links from one host to another; empty if there is no path.
     pub fn path(&mut self, from: NodeId, to: NodeId) -> &[Hop] {
         if !self.known.contains_key(&(from, to)) {
-            let path = self.search(from, to);
+            let path = self.route(from, to).into_iter().map(|(.., hop)| hop).collect();
             self.known.insert((from, to), path);
         }
         &self.known[&(from, to)]
@@ -96,7 +104,8 @@ impl Paths {
         }
     }
 
-    fn search(&self, from: NodeId, to: NodeId) -> Vec<Hop> {
+    /// The nodes on that path: each with the next one, and the link between them.
+    pub fn route(&self, from: NodeId, to: NodeId) -> Vec<(NodeId, NodeId, Hop)> {
         // The best path to each node so far: its links, its delay, and the last hop with the node before it.
         let mut best: Vec<Option<(u32, Interval, NodeId, Hop)>> = vec![None; self.links.len()];
         let mut queue = VecDeque::from([(from, 0_u32, Interval::ZERO)]);
@@ -120,11 +129,17 @@ impl Paths {
         let mut path = Vec::new();
         let mut node = to;
         while let Some((_, _, before, hop)) = best[node.0 as usize] {
-            path.push(hop);
+            path.push((before, node, hop));
             node = before;
         }
         path.reverse();
         path
+    }
+
+    /// The sum of the rates of all links from a node to a neighbour; `None` if it is too large for a rate.
+    pub fn capacity(&self, from: NodeId, to: NodeId) -> Option<BitRate> {
+        let links = self.links[from.0 as usize].iter().filter(|(_, next, _)| *next == to);
+        BitRate::new(links.map(|(.., hop)| hop.rate.bits_per_second()).sum())
     }
 }
 

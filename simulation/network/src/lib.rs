@@ -11,8 +11,10 @@ mod fault;
 mod flows;
 mod frame;
 mod ideal;
+pub mod job;
 mod link;
 mod network;
+mod node_id;
 mod nodes;
 mod observer;
 mod options;
@@ -35,8 +37,8 @@ pub use network::{Faults, FlowSpec, LinkEnd, LinkSpec, NetworkSpec, NodeId, Node
 pub use observer::{NetworkView, Observer, Progress, Rounds, State, Tap};
 pub use options::Options;
 pub use outcome::{
-    Balance, Checks, Ending, FlowRecord, HostOutcome, LinkOutcome, Losses, Outcome, PausedQueue,
-    SwitchOutcome,
+    Balance, Checks, Ending, FlowRecord, HostOutcome, IterationOutcome, JobOutcome, LinkOutcome, Losses,
+    Outcome, PausedQueue, SwitchOutcome, Unfinished,
 };
 pub use simulation::Simulation;
 pub use violation::{Broken, Pool, Violation};

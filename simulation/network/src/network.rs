@@ -1,14 +1,12 @@
 //! The description of a network that is ready to run. The caller has checked it.
 
+use crate::job::Jobs;
+pub use crate::node_id::NodeId;
 use endpoint::{FlowId, HostSettings};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use switch::Program;
 use units::{BitRate, Interval, Nanos, PortId, Priority};
-
-/// A node: its index in [`NetworkSpec::nodes`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct NodeId(pub u32);
 
 /// A network.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +15,18 @@ pub struct NetworkSpec {
     pub nodes: Vec<NodeSpec>,
     /// The links between them. A port has at most one link, and a host has one port: [`PortId`] 0.
     pub links: Vec<LinkSpec>,
+    /// What its hosts do together.
+    pub jobs: Arc<Jobs>,
+}
+
+impl NetworkSpec {
+    /// The settings of a host; `None` if that node is a switch.
+    pub fn host(&self, node: NodeId) -> Option<&HostSettings> {
+        match &self.nodes.get(node.0 as usize)?.kind {
+            NodeKind::Host(settings) => Some(&**settings),
+            NodeKind::Switch { .. } => None,
+        }
+    }
 }
 
 /// A switch or a host.
@@ -115,7 +125,7 @@ impl Faults {
 /// A flow to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowSpec {
-    /// Its number: flows are numbered from zero in the order in which they start.
+    /// Its number. Flows of [jobs](crate::job::Jobs) come first, and the others follow in the order in which they start.
     pub id: FlowId,
     /// The instant at which it starts.
     pub start: Nanos,

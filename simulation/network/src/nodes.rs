@@ -2,6 +2,7 @@
 
 use crate::carrier::Carriers;
 use crate::frame::SimFrame;
+use crate::job::Progress;
 use crate::network::NodeId;
 use core::ops::Range;
 use endpoint::{Host, HostSettings};
@@ -67,4 +68,6 @@ pub(crate) struct Station {
     pub timers: usize,
     /// The number of queue pairs that it had released at the end of its last turn.
     pub released: u64,
+    /// What its ranks of jobs do.
+    pub progress: Progress,
 }

@@ -44,6 +44,8 @@ pub struct Outcome {
     pub switches: Vec<SwitchOutcome>,
     /// The counters of the hosts, in the order of their nodes.
     pub hosts: Vec<HostOutcome>,
+    /// The jobs, in their order.
+    pub jobs: Vec<JobOutcome>,
     /// Frames carried and lost, by link and sending end.
     pub links: Vec<[LinkOutcome; 2]>,
     /// The sources and sinks of all frames.
@@ -92,6 +94,35 @@ pub struct PausedQueue {
     pub port: PortId,
     /// The priority of the queue.
     pub priority: Priority,
+}
+
+/// A job at the end of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobOutcome {
+    /// The iterations that all ranks have ended.
+    pub iterations: Vec<IterationOutcome>,
+    /// The first rank that is not done; `None` if the job is.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// An iteration of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IterationOutcome {
+    /// The instant at which the first rank began it.
+    pub begin: Nanos,
+    /// The instant at which the last rank had ended it.
+    pub end: Nanos,
+}
+
+/// A rank that is not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The rank.
+    pub rank: u32,
+    /// Its iteration, from 0.
+    pub iteration: u32,
+    /// The first operation that has begun and not ended; `None` if none has.
+    pub operation: Option<u32>,
 }
 
 /// The state of a switch at the end of a run.

@@ -6,7 +6,7 @@ use units::{Bytes, Interval, WireBytes};
 
 /// The delay from which on a link divides a network into sites, that of two kilometres of fibre. In this time a data center
 /// with 100G links carries thousands of frames.
-const LONG: Interval = Interval::from_micros(10);
+pub(crate) const LONG: Interval = Interval::from_micros(10);
 /// The frames that the links of a part have to carry at their full rates within the delay of the shortest link between parts:
 /// as many take some ten times as long as threads take to meet.
 const FRAMES_MIN: u64 = 1 << 9;
@@ -124,6 +124,7 @@ mod tests {
                 long(link(end(4, 1), end(5, 0))),
                 link(end(5, 1), end(2, 0)),
             ],
+            jobs: Arc::default(),
         }
     }
 
@@ -151,6 +152,7 @@ mod tests {
                 link(end(2, 1), end(3, 1), between),
                 link(end(3, 0), end(1, 0), to_host),
             ],
+            jobs: Arc::default(),
         }
     }
 

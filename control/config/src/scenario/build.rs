@@ -152,7 +152,7 @@ fn assemble(
         delay: link.settings.delay,
         faults: link.faults,
     });
-    let network = NetworkSpec { nodes: specs?, links: links.collect() };
+    let network = NetworkSpec { nodes: specs?, links: links.collect(), jobs: Arc::default() };
     let names = topology.nodes.iter().map(|node| node.name.clone());
     let switches = names.zip(switches).filter_map(|(name, switch)| Some((name, switch?.text))).collect();
     let run = written.run;

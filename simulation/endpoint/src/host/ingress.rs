@@ -171,8 +171,12 @@ impl Host {
         let (flow, retransmitted) = (sender.flow, sender.retransmitted);
         self.manager.forget(flow);
         // A sender in the transmission order keeps its slot until its turn, so that its entry cannot refer to
-        // another queue pair.
-        if sender.place == Place::None {
+        // another queue pair. A kept slot is needed again at once.
+        let is_listed = sender.place != Place::None;
+        if is_listed && self.table.keeps(slot) {
+            self.nic.forget(slot);
+        }
+        if !is_listed || self.table.keeps(slot) {
             self.table.release(slot);
         }
         if self.flows.remove(&flow).is_some() {

@@ -9,16 +9,23 @@ mod table;
 use crate::packet::Path;
 use crate::receiver::Receiver;
 use crate::sender::{FlowState, Place, Sender};
-use crate::settings::{Connection, End, FlowId, HostSettings, Transport};
+use crate::settings::{Connection, End, FlowId, HostSettings};
 use core::cmp::Reverse;
 use management::Manager;
 use nic::Nic;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
-use table::{Places, QueuePairState, Slot, Table};
+use table::{Places, QueuePairState, Slot, Table, kept_number};
 use units::{Bytes, Nanos};
 use wire::roce::QueuePair;
+
+impl HostSettings {
+    /// The most queue pairs that the host can have at one time.
+    pub fn queue_pairs(&self) -> u32 {
+        Places::of(&self.transport).count() as u32
+    }
+}
 
 /// Receives the frames that a host sends, in wire order.
 pub trait Transmit {
@@ -113,10 +120,7 @@ impl Host {
             counters: HostCounters::default(),
             now: Nanos::ZERO,
             nic: Nic::new(settings.rate),
-            table: Table::new(match settings.transport {
-                Transport::NewReno(_) => Places::Ports,
-                Transport::GoBackN(_) | Transport::Irn(_) => Places::Numbers,
-            }),
+            table: Table::new(Places::of(&settings.transport)),
             flows: BTreeMap::new(),
             sending: 0,
             alarms: BinaryHeap::new(),
@@ -163,6 +167,18 @@ impl Host {
         self.table.reserve()
     }
 
+    /// Reserves the first `count` queue pairs of a host without any for good: number `slot` of them is
+    /// [`Host::kept`], and becomes the next one when its flow has ended on this side. A host has no more of them than
+    /// [`HostSettings::queue_pairs`].
+    pub fn keep(&mut self, count: u32) {
+        self.table.keep(count);
+    }
+
+    /// Queue pair number `slot` of those that a host keeps, after `uses` flows.
+    pub fn kept(slot: u32, uses: u32) -> QueuePair {
+        kept_number(slot, uses)
+    }
+
     /// The number of queue pairs that [`Host::reserve`] can still give.
     pub fn free_queue_pairs(&self) -> usize {
         self.table.left()
@@ -199,6 +215,12 @@ impl Host {
             }
             false => self.wake(now, slot),
         }
+    }
+
+    /// Opens the receiving end of a flow whose sender started before, perhaps before the latest call. Without connection
+    /// management a receiver sends nothing by itself, so that nobody can tell.
+    pub fn accept(&mut self, connection: &Connection) {
+        self.connect(self.now, connection);
     }
 
     /// Stops an endless flow at its sender. The sender sends one more packet, marked as the last. The flow is

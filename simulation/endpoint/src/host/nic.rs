@@ -169,6 +169,19 @@ impl Nic {
         }
     }
 
+    /// Removes a queue pair from the transmission order.
+    #[cold]
+    pub fn forget(&mut self, slot: Slot) {
+        self.last = self.last.filter(|(last, _)| *last != slot);
+        self.paced.retain(|Reverse((_, other, _))| *other != slot);
+        for ring in &mut self.ready {
+            ring.retain(|(_, other)| *other != slot);
+        }
+        let last = self.last.map(|(_, priority)| priority);
+        let waits = |priority: &Priority| !self.ready[priority.index()].is_empty() || last == Some(*priority);
+        self.ready_waiting = Priority::all().filter(waits).collect();
+    }
+
     #[inline]
     fn push_ready(&mut self, slot: Slot, priority: Priority) {
         self.ready[priority.index()].push_back((self.turns, slot));

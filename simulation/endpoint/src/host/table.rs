@@ -2,12 +2,15 @@
 
 use crate::receiver::Receiver;
 use crate::sender::Sender;
+use crate::settings::Transport;
 use serde::{Deserialize, Serialize};
 use wire::roce::QueuePair;
 
 /// Bits of a number that hold the slot. The bits above distinguish successive queue pairs of one slot.
 const SLOT_BITS: u32 = 20;
 const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
+/// A number has 24 bits.
+const GENERATION_MASK: u32 = u32::MAX >> (SLOT_BITS + 8);
 /// Queue pairs 0 and 1 are for management.
 const RESERVED: u32 = 2;
 
@@ -37,7 +40,15 @@ pub(super) enum Places {
 }
 
 impl Places {
-    const fn count(self) -> usize {
+    /// Those of a transport.
+    pub fn of(transport: &Transport) -> Self {
+        match transport {
+            Transport::NewReno(_) => Self::Ports,
+            Transport::GoBackN(_) | Transport::Irn(_) => Self::Numbers,
+        }
+    }
+
+    pub const fn count(self) -> usize {
         match self {
             Self::Numbers => (SLOT_MASK + 1 - RESERVED) as usize,
             Self::Ports => (u16::MAX as u32 + 1 - RESERVED) as usize,
@@ -50,6 +61,8 @@ impl Places {
 pub(super) struct Table {
     places: Places,
     entries: Vec<Entry>,
+    /// The first slots, whose queue pairs stay reserved: see [`Table::keep`].
+    kept: u32,
     free: Vec<Slot>,
     /// The number of releases.
     pub released: u64,
@@ -61,10 +74,23 @@ struct Entry {
     state: QueuePairState,
 }
 
+/// The number of the queue pair in a kept slot that was released `uses` times.
+pub(super) fn kept_number(slot: Slot, uses: u32) -> QueuePair {
+    QueuePair::from_low_bits((uses & GENERATION_MASK) << SLOT_BITS | (slot + RESERVED))
+}
+
 impl Table {
     /// An empty table.
     pub fn new(places: Places) -> Self {
-        Self { places, entries: Vec::new(), free: Vec::new(), released: 0 }
+        Self { places, entries: Vec::new(), kept: 0, free: Vec::new(), released: 0 }
+    }
+
+    /// Reserves the first `count` slots of an empty table for good. A slot that is released stays reserved, under the next
+    /// of its numbers, [`kept_number`].
+    pub fn keep(&mut self, count: u32) {
+        self.kept = count.min(self.places.count() as u32);
+        let reserved = || Entry { generation: 0, state: QueuePairState::Reserved };
+        self.entries.resize_with(self.kept as usize, reserved);
     }
 
     /// Reserves a free number; `None` if all are taken.
@@ -104,6 +130,11 @@ impl Table {
         (slot < self.entries.len() as u32).then_some(slot)
     }
 
+    /// Whether the slot stays reserved.
+    pub fn keeps(&self, slot: Slot) -> bool {
+        slot < self.kept
+    }
+
     #[inline]
     pub fn state(&self, slot: Slot) -> Option<&QueuePairState> {
         self.entries.get(slot as usize).map(|entry| &entry.state)
@@ -132,8 +163,12 @@ impl Table {
         if let Some(entry) = self.entries.get_mut(slot as usize)
             && !matches!(entry.state, QueuePairState::Free)
         {
+            entry.generation = (entry.generation + 1) & GENERATION_MASK;
+            if slot < self.kept {
+                entry.state = QueuePairState::Reserved;
+                return;
+            }
             entry.state = QueuePairState::Free;
-            entry.generation = (entry.generation + 1) & (u32::MAX >> (SLOT_BITS + 8));
             self.free.insert(self.free.len().saturating_sub(later), slot);
             self.released += 1;
         }
@@ -185,6 +220,20 @@ mod tests {
             (0..3).map(|_| table.reserve()).collect::<Vec<_>>()
         };
         assert_eq!(used_again(true), used_again(false));
+    }
+
+    #[test]
+    fn a_kept_slot_stays_reserved_under_one_number_after_the_other_and_no_other_flow_gets_it() {
+        let mut table = Table::new(Places::Numbers);
+        table.keep(2);
+        for uses in 0..40 {
+            assert_eq!(table.find(kept_number(1, uses)), Some(1));
+            assert!(matches!(table.state(1), Some(QueuePairState::Reserved)));
+            table.release(1);
+            assert_eq!(table.find(kept_number(1, uses)), None, "a late packet finds nothing");
+        }
+        assert_eq!((table.released, table.left()), (0, Places::Numbers.count() - 2));
+        assert_eq!(table.reserve().map(|number| table.find(number)), Some(Some(2)));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::calendar::Calendar;
 use super::log::Log;
 use super::odd::Odd;
 use super::part::{BURST, Part, Window};
+use super::part_jobs::PartJobs;
 use super::turn::Actors;
 use super::{Engine, PROGRESS_EVERY, SUMS_EVERY};
 use crate::carrier::Carriers;
@@ -12,6 +13,7 @@ use crate::fault::FaultyLink;
 use crate::flows::Flows;
 use crate::frame::{FramePool, SimFrame};
 use crate::ideal::Paths;
+use crate::job::{Jobs, Progress};
 use crate::link::Direction;
 use crate::network::{LinkEnd, NetworkSpec, NodeId, NodeKind};
 use crate::nodes::{Place, Station, Switch};
@@ -105,10 +107,12 @@ impl Part {
             calendar.agendas[switch].set(it.inputs.len(), it.own_next());
             calendar.actors.set(it.node.0 as usize, it.own_next());
         }
+        stations.iter().for_each(|it| calendar.actors.set(it.timers, it.progress.due));
         let home = |end: LinkEnd| homes[end.node.0 as usize];
         let leads_out = |it: &Direction| home(it.from) == number && home(it.to) != number;
         let is_joined = directions.iter().any(leads_out);
         let nothing = (Nanos::ZERO, 0);
+        let jobs = PartJobs::new(network, &stations, homes, number);
         Self {
             now: Nanos::ZERO,
             actor: 0,
@@ -131,8 +135,9 @@ impl Part {
             starts: VecDeque::new(),
             again: Vec::new(),
             arrived: Vec::new(),
-            ended: Vec::new(),
+            news: Vec::new(),
             heard: VecDeque::new(),
+            jobs,
             releases: Vec::new(),
             burst: Vec::with_capacity(BURST),
             odd: Odd::default(),
@@ -184,7 +189,8 @@ impl Nodes {
                 }
                 NodeKind::Host(settings) => {
                     nodes.places.push(Place::Station(nodes.stations.len()));
-                    nodes.stations.push(station(node, settings.clone(), is_tapped, timers));
+                    let made = station(node, settings.clone(), (is_tapped, timers), &network.jobs);
+                    nodes.stations.push(made);
                 }
             }
         }
@@ -259,9 +265,16 @@ fn carriers(network: &NetworkSpec, node: NodeId, program: &Program) -> Carriers 
     carriers
 }
 
-fn station(node: NodeId, settings: Arc<HostSettings>, is_tapped: bool, timers: usize) -> Station {
-    let host = Host::new(settings.clone());
-    Station { node, host, settings, out: None, input: None, is_tapped, timers, released: 0 }
+fn station(
+    node: NodeId,
+    settings: Arc<HostSettings>,
+    (is_tapped, timers): (bool, usize),
+    jobs: &Jobs,
+) -> Station {
+    let mut host = Host::new(settings.clone());
+    host.keep(jobs.kept(node));
+    let progress = Progress::new(jobs, node);
+    Station { node, host, settings, out: None, input: None, is_tapped, timers, released: 0, progress }
 }
 
 /// The ports of each node at which more may arrive than the switch asked for: PFC frames to the neighbour are lost or

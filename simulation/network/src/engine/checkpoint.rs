@@ -127,8 +127,9 @@ impl Part {
             starts,
             again,
             arrived,
-            ended,
+            news,
             heard,
+            jobs,
             releases,
             // Empty between two events.
             burst: _,
@@ -139,7 +140,8 @@ impl Part {
             log,
         } = self;
         out.put(&(now, actor, calendar, flows, checker.balance, checker.checks, motion, starts, again));
-        out.put(&(arrived, ended, heard, releases, transmissions, events, waits, log));
+        out.put(&(arrived, news, heard, jobs.left, &jobs.spans));
+        out.put(&(releases, transmissions, events, waits, log));
         out.put(&pool.duplicates());
         directions.iter().for_each(|direction| out.put(direction));
         switches.iter().for_each(|switch| switch.save(out));
@@ -149,8 +151,8 @@ impl Part {
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), NotResumed> {
         (self.now, self.actor, self.calendar, self.flows) = from.take()?;
         (self.checker.balance, self.checker.checks, self.motion, self.starts, self.again) = from.take()?;
-        (self.arrived, self.ended, self.heard, self.releases) = from.take()?;
-        (self.transmissions, self.events, self.waits, self.log) = from.take()?;
+        (self.arrived, self.news, self.heard, self.jobs.left, self.jobs.spans) = from.take()?;
+        (self.releases, self.transmissions, self.events, self.waits, self.log) = from.take()?;
         self.pool.set_duplicates(from.take()?);
         let Self { pool, directions, switches, stations, .. } = self;
         pool.takes_frames(|| {
@@ -198,14 +200,24 @@ impl Switch {
 
 impl Station {
     fn save(&self, out: &mut Writer) {
-        let Self { node: _, host, settings: _, out: _, input: _, is_tapped: _, timers: _, released } = self;
+        let Self {
+            node: _,
+            host,
+            settings: _,
+            out: _,
+            input: _,
+            is_tapped: _,
+            timers: _,
+            released,
+            progress,
+        } = self;
         out.put(&host.state());
-        out.put(released);
+        out.put(&(released, progress));
     }
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), NotResumed> {
         self.host.restore(&mut from.0)?;
-        self.released = from.take()?;
+        (self.released, self.progress) = from.take()?;
         Ok(())
     }
 }
@@ -213,7 +225,7 @@ impl Station {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::testing::{SITES, Seen, first_difference, flows, networks, options, run};
+    use crate::engine::testing::{SITES, Seen, first_difference, flows, networks, numbered, options, run};
     use crate::network::FlowSpec;
     use crate::observer::{NetworkView, Observer, Progress, State, Tap};
     use crate::outcome::{FlowRecord, Outcome};
@@ -269,6 +281,7 @@ mod tests {
             network in networks(), flows in flows(), parts in 0_usize..3, threads in 1_usize..4,
             stops in prop::collection::vec(1_u64..3_000, 1..4),
         ) {
+            let flows = numbered(&network, flows);
             let homes = SITES.map(|site| site.min(parts));
             let whole = run(&network, &flows, &homes, 1);
             let (mut engine, mut seen) = (Engine::of_parts(network.clone(), options(1), homes.to_vec()), Seen::default());

@@ -16,15 +16,15 @@ impl Engine {
         (0..self.parts.len()).for_each(|part| self.hand_frames_over(part));
         for part in 0..self.parts.len() {
             self.again.append(&mut self.parts[part].again);
-            for news in mem::take(&mut self.parts[part].arrived) {
-                let there = &mut self.parts[self.homes[news.source.0 as usize]];
-                there.flows.note_received(news.flow, news.at, news.message);
+            for arrived in mem::take(&mut self.parts[part].arrived) {
+                let there = &mut self.parts[self.homes[arrived.source.0 as usize]];
+                there.flows.note_received(arrived.flow, arrived.at, arrived.message);
             }
-            for ended in mem::take(&mut self.parts[part].ended) {
-                let there = &mut self.parts[self.homes[ended.destination.0 as usize]];
-                // Mostly it is the last one.
-                let place = there.heard.partition_point(|other| other.turn < ended.turn);
-                there.heard.insert(place, ended);
+            for news in mem::take(&mut self.parts[part].news) {
+                let there = &mut self.parts[self.homes[news.destination.0 as usize]];
+                // Mostly it is the last one. That of one turn stays in order.
+                let place = there.heard.partition_point(|other| other.turn <= news.turn);
+                there.heard.insert(place, news);
             }
         }
         // A start that a part did not come to may be earlier than its next turn, and takes a queue pair before those that
@@ -59,12 +59,12 @@ impl Engine {
     }
 }
 
-/// Tells a part which flows ended before `next`, the first turn that is yet to be taken. Flows of closed loops
+/// Tells a part which flows started and ended before `next`, the first turn that is yet to be taken. Flows of closed loops
 /// that start `again` keep the serial number of the frame that was delivered last.
 fn hear(part: &mut Part, next: Turn, again: &mut [Flow]) {
-    while let Some(ended) = part.heard.pop_front_if(|ended| ended.turn < next) {
-        let flow = part.hear(&ended);
-        let same = again.iter_mut().find(|other| other.spec.id == ended.flow);
+    while let Some(news) = part.heard.pop_front_if(|news| news.turn < next) {
+        let flow = part.hear(&news);
+        let same = again.iter_mut().find(|other| other.spec.id == news.flow);
         if let Some((flow, same)) = flow.zip(same) {
             same.delivered = flow.delivered;
         }

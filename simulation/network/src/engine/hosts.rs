@@ -1,9 +1,10 @@
 //! Frames into and out of hosts, and the ends of flows.
 
-use super::part::{Arrived, Ended, Part};
+use super::part::{Arrived, News, Part};
 use crate::check::pause::code_points;
 use crate::flows::Flows;
 use crate::frame::FramePool;
+use crate::job::Progress;
 use crate::link::{Direction, Sent};
 use crate::network::NodeId;
 use crate::observer::{Observer, Tap};
@@ -51,22 +52,32 @@ impl Part {
         self.attend(station, observer)
     }
 
-    /// Calls a host if it is due, and takes its events.
+    /// Calls a host if it is due, takes its events, and lets its ranks go on.
     #[inline]
     pub(super) fn attend(&mut self, station: usize, observer: &mut impl Observer) -> Result<(), Broken> {
+        self.call_host(station, observer)?;
+        while self.stations[station].progress.due <= self.now {
+            self.go_on(station);
+            self.call_host(station, observer)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn call_host(&mut self, station: usize, observer: &mut impl Observer) -> Result<(), Broken> {
         let it = &self.stations[station];
         let (timers, mut next) = (it.timers, it.host.next_deadline());
         if next <= self.now {
             self.send(station, observer)?;
             next = self.stations[station].host.next_deadline().max(self.now);
         }
-        self.calendar.actors.set(timers, next);
         let it = &self.stations[station];
+        self.calendar.actors.set(timers, next.min(it.progress.due));
         if it.host.released() != it.released {
             self.note_releases(station);
         }
         while let Some(event) = self.stations[station].host.take_event() {
-            self.note(event, observer);
+            self.note(station, event, observer);
         }
         Ok(())
     }
@@ -118,7 +129,7 @@ impl Part {
         balance.inside = balance.inside - lost - unconnected;
     }
 
-    fn note(&mut self, event: Event, observer: &mut impl Observer) {
+    fn note(&mut self, station: usize, event: Event, observer: &mut impl Observer) {
         match event {
             Event::Delivered { flow, bytes } => {
                 self.motion.delivered_at = self.now;
@@ -134,9 +145,16 @@ impl Part {
                     let source = it.spec.source;
                     self.arrived.push(Arrived { flow, source, at: self.now, message });
                 }
+                self.note_of_job(station, flow, Progress::note_received);
             }
-            Event::Sent { flow } => self.flows.note_sent(flow),
-            Event::Acknowledged { flow, retransmitted } => self.note_end(flow, retransmitted, observer),
+            Event::Sent { flow } => {
+                self.flows.note_sent(flow);
+                self.note_of_job(station, flow, Progress::note_left);
+            }
+            Event::Acknowledged { flow, retransmitted } => {
+                self.note_end(flow, retransmitted, observer);
+                self.note_of_job(station, flow, Progress::note_sent);
+            }
         }
     }
 
@@ -150,7 +168,7 @@ impl Part {
             }
             None => {
                 let (turn, destination) = ((self.now, self.actor), flow.spec.destination);
-                self.ended.push(Ended { turn, flow: flow.spec.id, destination });
+                self.news.push(News { turn, flow: flow.spec.id, destination, is_start: false });
             }
         }
         observer.completed(&FlowRecord {

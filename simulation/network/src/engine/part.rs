@@ -3,6 +3,7 @@
 use super::calendar::Calendar;
 use super::log::Log;
 use super::odd::Odd;
+use super::part_jobs::PartJobs;
 use super::start::Start;
 use super::turn::{Actors, Turn};
 use crate::check::Checker;
@@ -49,12 +50,13 @@ pub(super) struct Arrived {
     pub message: u64,
 }
 
-/// A flow that its sender has ended, for the part of its receiver.
+/// A flow that its sender has ended, or a flow of a job that it has started, for the part of its receiver.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Ended {
+pub(super) struct News {
     pub turn: Turn,
     pub flow: FlowId,
     pub destination: NodeId,
+    pub is_start: bool,
 }
 
 /// A part of the network, or all of it.
@@ -92,9 +94,10 @@ pub(super) struct Part {
     /// For the parts of their senders.
     pub arrived: Vec<Arrived>,
     /// For the parts of their receivers.
-    pub ended: Vec<Ended>,
+    pub news: Vec<News>,
     /// From the parts of their senders, in the order of turns.
-    pub heard: VecDeque<Ended>,
+    pub heard: VecDeque<News>,
+    pub jobs: PartJobs,
     /// The stations that have released a queue pair, and the turns in which they did. A part that is the whole network
     /// needs no such list.
     pub releases: Vec<(usize, Turn)>,
@@ -150,10 +153,21 @@ impl Part {
                     self.check_event()?;
                 }
             }
-            if !self.window.goes_on && self.flows.active() == 0 {
+            if !self.window.goes_on && self.is_idle() {
                 return Ok(());
             }
         }
+    }
+
+    /// Whether its hosts have done everything, as far as is known here.
+    pub fn is_idle(&self) -> bool {
+        self.flows.active() == 0 && self.jobs.left.ranks == 0
+    }
+
+    /// Whether its hosts have yet to send something.
+    #[inline]
+    pub fn has_to_send(&self) -> bool {
+        self.flows.has_unsent() || self.jobs.left.flows > 0
     }
 
     /// Begins the turn of a station, or that in which a flow starts.
@@ -170,7 +184,7 @@ impl Part {
     #[inline]
     pub fn horizon(&self) -> Nanos {
         // The run cannot end within the lookahead: a packet that is not sent yet has to cross a link first.
-        let goes_on = self.window.goes_on || self.flows.has_unsent();
+        let goes_on = self.window.goes_on || self.has_to_send();
         let ahead = if goes_on { self.now + self.lookahead } else { self.now };
         ahead.min(self.window.reach).max(Nanos(self.now.0 + 1))
     }
@@ -196,16 +210,21 @@ impl Part {
         labels.any(|label| self.flows.may_be_over(label))
     }
 
-    /// Takes note of the flows that other parts have ended before `turn`.
+    /// Takes note of the flows that other parts have started and ended before `turn`.
     #[cold]
     pub fn hear_until(&mut self, turn: Turn) {
-        while let Some(ended) = self.heard.pop_front_if(|ended| ended.turn < turn) {
-            self.hear(&ended);
+        while let Some(news) = self.heard.pop_front_if(|news| news.turn < turn) {
+            self.hear(&news);
         }
     }
 
-    /// Closes a flow at its receiver. The turn in which its sender ended it may be over already.
-    pub fn hear(&mut self, ended: &Ended) -> Option<Flow> {
+    /// Opens or closes a flow at its receiver. The turn in which its sender started or ended it may be over already. Returns
+    /// a flow that is closed.
+    pub fn hear(&mut self, ended: &News) -> Option<Flow> {
+        if ended.is_start {
+            self.hear_start(ended);
+            return None;
+        }
         let flow = self.flows.forget(ended.flow)?;
         let number = flow.ends[1]? as usize;
         let is_later = |(station, turn): &&(usize, Turn)| *station == number && *turn > ended.turn;

@@ -101,7 +101,7 @@ fn through(part: &mut Part, window: &Window) -> Result<(), Broken> {
 #[cfg(test)]
 mod tests {
     use super::super::Engine;
-    use super::super::testing::{SITES, first_difference, flows, networks, run, three_sites};
+    use super::super::testing::{SITES, first_difference, flows, networks, numbered, run, three_sites};
     use crate::network::{FlowSpec, NodeId};
     use crate::options::Options;
     use crate::testing::flow;
@@ -155,6 +155,7 @@ mod tests {
 
         #[test]
         fn parts_and_threads_change_no_result(network in networks(), flows in flows()) {
+            let flows = numbered(&network, flows);
             let whole = run(&network, &flows, &[0; 9], 1);
             let two = SITES.map(|site| site.min(1));
             for (homes, threads) in [(SITES, 1), (SITES, 2), (SITES, 3), (two, 2)] {

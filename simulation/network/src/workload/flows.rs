@@ -83,6 +83,13 @@ impl Workload {
     }
 }
 
+impl Flows {
+    /// The same flows, numbered from `first`.
+    pub fn numbered_from(self, first: u32) -> Self {
+        Self { next: Some(first), ..self }
+    }
+}
+
 impl Iterator for Flows {
     type Item = FlowSpec;
 

@@ -252,6 +252,7 @@ fn nothing() -> Outcome {
         flows_ended: 0,
         switches: Vec::new(),
         hosts: Vec::new(),
+        jobs: Vec::new(),
         links: Vec::new(),
         balance: simulation::Balance::default(),
         checks: simulation::Checks::default(),

@@ -1,11 +1,12 @@
 //! Random networks of three sites, for the tests of the engine.
 
 use super::Engine;
+use crate::job::{Act, After, Job, Jobs, Moment, Operation, PlannedJob, Rank};
 use crate::network::{Faults, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use crate::observer::{NetworkView, Observer, Tap};
 use crate::options::Options;
 use crate::outcome::{FlowRecord, Outcome};
-use crate::testing::{end, flow, host_settings, link, patched, switch};
+use crate::testing::{P3, end, flow, host_settings, link, patched, switch};
 use core::num::NonZeroUsize;
 use endpoint::{FlowId, GoBackN, Transport};
 use proptest::prelude::*;
@@ -47,6 +48,7 @@ pub fn three_sites() -> NetworkSpec {
             link(end(8, 2), end(2, 0)),
             LinkSpec { rate: SLOW, ..link(end(3, 0), end(8, 3)) },
         ],
+        jobs: Default::default(),
     }
 }
 
@@ -70,8 +72,10 @@ pub fn networks() -> impl Strategy<Value = NetworkSpec> {
         },
     );
     let faults = prop_oneof![2 => Just(Faults::default()), 1 => faulty];
-    prop::collection::vec((1_u64..3_000, [faults.clone(), faults]), 10).prop_map(|changes| {
+    let links = prop::collection::vec((1_u64..3_000, [faults.clone(), faults]), 10);
+    (links, prop::option::of(jobs())).prop_map(|(changes, jobs)| {
         let mut network = three_sites();
+        network.jobs = jobs.unwrap_or_default();
         for (link, (delay, faults)) in network.links.iter_mut().zip(changes) {
             let sites = link.ends.map(|end| SITES[end.node.0 as usize]);
             link.delay = Interval(if sites[0] == sites[1] { delay } else { delay * 20 });
@@ -79,6 +83,50 @@ pub fn networks() -> impl Strategy<Value = NetworkSpec> {
         }
         network
     })
+}
+
+/// Up to two jobs of all hosts, in which each sends to its partner.
+fn jobs() -> impl Strategy<Value = Arc<Jobs>> {
+    // A message: the pair, its direction, its bytes, a calculation before it, and what it waits for.
+    let wait = || prop::option::of(prop_oneof![Just(Moment::Begins), Just(Moment::Ends)]);
+    let one = (0_usize..3, any::<bool>(), 0_u64..60_000, 0_u64..20_000, [wait(), wait()], 0_u8..2);
+    let job = (prop::collection::vec(one, 1..12), 0_u64..200_000, 1_u32..4);
+    prop::collection::vec(job, 1..3).prop_map(|jobs| {
+        let planned = jobs.into_iter().map(|(messages, start, iterations)| {
+            let rank = |host| Rank { host: NodeId(host), operations: Vec::new(), after: Vec::new() };
+            let mut job = Job {
+                group: 0,
+                priority: P3,
+                start: Nanos(start),
+                iterations,
+                ranks: (0..6).map(rank).collect(),
+            };
+            for (pair, forth, bytes, time, waits, cpu) in messages {
+                let [one, other]: [u8; 2] = PAIRS[pair];
+                let (from, to) = if forth { (one.into(), other.into()) } else { (other.into(), one.into()) };
+                let acts = [
+                    (from, Act::Calculate(Interval(time)), None),
+                    (from, Act::Send { bytes, to, tag: 0 }, waits[0]),
+                    (to, Act::Receive { bytes, from, tag: 0 }, waits[1]),
+                ];
+                for (rank, act, wait) in acts {
+                    let it = &mut job.ranks[rank as usize];
+                    let operation = it.operations.len() as u32;
+                    let after = |moment| After { operation, other: operation - 1, moment };
+                    it.after.extend(wait.filter(|_| operation > 0).map(after));
+                    it.operations.push(Operation { act, cpu });
+                }
+            }
+            PlannedJob::new(&job).unwrap()
+        });
+        Arc::new(Jobs::new(planned.collect()).unwrap())
+    })
+}
+
+/// The flows with numbers behind those of the jobs of `network`.
+pub fn numbered(network: &NetworkSpec, mut flows: Vec<FlowSpec>) -> Vec<FlowSpec> {
+    flows.iter_mut().for_each(|flow| flow.id.0 += network.jobs.flows());
+    flows
 }
 
 pub fn flows() -> impl Strategy<Value = Vec<FlowSpec>> {
