@@ -41,10 +41,7 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
 
 /// Reads the text of a file of up to `most` bytes.
 pub(crate) fn read_at_most(most: Bytes, path: &Path) -> Result<String, FileError> {
-    let file = open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(FileError::NotRegular);
-    }
+    let file = open_regular(path)?;
     let mut text = String::new();
     // The kernel's own files claim to be empty, and other files may grow, so only the bytes that arrive count.
     file.take(most.0 + 1).read_to_string(&mut text)?;
@@ -52,6 +49,12 @@ pub(crate) fn read_at_most(most: Bytes, path: &Path) -> Result<String, FileError
         return Err(FileError::TooLong { most });
     }
     Ok(text)
+}
+
+/// Opens a regular file.
+pub(crate) fn open_regular(path: &Path) -> Result<File, FileError> {
+    let file = open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(FileError::NotRegular) }
 }
 
 /// Opens a file without waiting for the other end of a FIFO, and without acquiring a terminal.

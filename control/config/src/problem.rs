@@ -3,6 +3,7 @@
 use core::fmt;
 use core::net::{Ipv4Addr, SocketAddr};
 use core::ops::Range;
+use simulation::job::JobError;
 use simulation::topology::PlanError;
 use simulation::workload::PoissonError;
 use std::path::PathBuf;
@@ -311,6 +312,12 @@ pub enum ProblemKind {
     NoDestination { host: String, place: &'static str },
     #[error("{path}: {reason}")]
     File { path: String, reason: String },
+    #[error(transparent)]
+    Collective(JobError),
+    #[error("{host} has {count} messages in an iteration of all collectives, but at most {most} queue pairs")]
+    Crowded { host: String, count: u32, most: u32 },
+    #[error("all collectives have more than 2^31 messages; let them repeat less often")]
+    TooManyMessages,
     #[error("{got} matches no {what}{}", did_you_mean(nearest))]
     NoMatch { what: &'static str, got: String, nearest: Option<String> },
     #[error("{key} is not a table or an array, so it cannot contain {name}")]

@@ -37,6 +37,9 @@ pub enum PlanError {
     /// Hosts that speak TCP: the simulator computes no checksum of TCP.
     #[error("host \"{0}\" speaks TCP, whose checksums the simulator leaves out; use iperf3 for TCP")]
     Tcp(String),
+    /// The scenario has collectives, whose messages wait for those of other hosts.
+    #[error("[[collective]] cannot be played: its messages wait for each other; use [[traffic]]")]
+    Collective,
     /// A host has more flows than queue pairs.
     #[error("host \"{0}\" has more flows than queue pairs; make the scenario shorter")]
     TooManyFlows(String),
@@ -90,6 +93,9 @@ impl HostPlan {
         let hosts = hosts(scenario);
         if let Some(tcp) = names.iter().zip(&chosen).find(|(_, id)| speaks_tcp(&hosts[id])) {
             return Err(PlanError::Tcp(tcp.0.clone()));
+        }
+        if !scenario.collectives.is_empty() {
+            return Err(PlanError::Collective);
         }
         let mut parts: BTreeMap<NodeId, Vec<PlannedEnd>> =
             chosen.iter().map(|id| (*id, Vec::new())).collect();

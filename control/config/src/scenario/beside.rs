@@ -1,9 +1,10 @@
-//! The files that a scenario names: configurations of gateways, distributions, and lists of flows.
+//! The files that a scenario names: configurations of gateways, distributions, lists of flows, and traces.
 
+use std::io::{BufRead, BufReader, Cursor};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::file::read_text;
+use crate::file::{open_regular, read_text};
 use crate::gateway::Gateway;
 use crate::load;
 
@@ -28,6 +29,17 @@ impl Beside {
                 let found = texts.iter().find(|(known, _)| known == name);
                 found.map(|(_, text)| text.clone()).ok_or_else(|| "there is no such file".into())
             }
+        }
+    }
+
+    /// The file `name`, to be read line by line, or why there is none.
+    pub fn open(&self, name: &str) -> Result<Box<dyn BufRead>, String> {
+        match self {
+            Self::Directory(directory) => {
+                let file = open_regular(&directory.join(name)).map_err(|error| error.to_string())?;
+                Ok(Box::new(BufReader::new(file)))
+            }
+            Self::Nowhere | Self::Texts(_) => Ok(Box::new(Cursor::new(self.text(name)?))),
         }
     }
 

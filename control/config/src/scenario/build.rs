@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use endpoint::{CongestionControl, Dcqcn, HostSettings, Station};
+use simulation::job::Jobs;
 use simulation::topology::{NetworkPlan, PlanError, Role, Topology};
 use simulation::{LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
 use toml::de::DeTable;
@@ -24,6 +25,7 @@ use super::traffic::{self, Traffic};
 use super::uses::Uses;
 use crate::link::Senders;
 use crate::notes::Problems;
+use crate::place::Place;
 use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{Shape, Table, or, values};
@@ -71,15 +73,26 @@ pub(super) fn build(table: &DeTable<'_>, file: (&str, &Beside), problems: &Probl
         let mut traffic = Traffic::default();
         let reader = traffic::Reader { topology, beside: file.1, until: Nanos(written.run.until().0) };
         document.tables("traffic", |it| reader.read(it, &mut traffic));
-        document.expect("traffic", "[[traffic]] with group = \"all\" and pattern = \"poisson\"");
+        document.tables("collective", |it| reader.read_collective(it, &mut traffic));
+        if !document.contains("collective") {
+            let example = "[[traffic]] with group = \"all\" and pattern = \"poisson\"";
+            document.expect("traffic", example);
+        }
         traffic
     });
     if topology.is_none() {
-        document.tables("traffic", |it| drop(it.rest()));
+        ignore_traffic(&mut document);
     }
     document.finish();
     let (topology, traffic) = (topology?, traffic?);
-    assemble(file, written, topology, traffic, problems)
+    let collectives = document.place_of_key("collective");
+    assemble(file, written, topology, (traffic, collectives), problems)
+}
+
+/// Leaves out what needs a topology.
+fn ignore_traffic(document: &mut Section<'_, '_>) {
+    document.tables("traffic", |it| drop(it.rest()));
+    document.tables("collective", |it| drop(it.rest()));
 }
 
 fn read(document: &mut Section<'_, '_>, plan: &NetworkPlan) -> Written {
@@ -125,11 +138,12 @@ fn assemble(
     file @ (name, _): (&str, &Beside),
     written: Written,
     topology: Topology,
-    traffic: Traffic,
+    (traffic, place): (Traffic, Place),
     problems: &Problems<'_>,
 ) -> Option<Scenario> {
     let uses = Uses::default();
-    let paths = paths::longest(&topology, &traffic.workload);
+    let jobs = jobs(&traffic, &place, problems)?;
+    let paths = paths::longest(&topology, &traffic.workload, &jobs);
     let hosts = hosts(&written, &topology, &paths);
     hosts.iter().filter_map(|(decl, _)| *decl).for_each(|decl| decl.note_tables(&uses));
     check_paths(&written, &topology, &hosts, &paths, problems);
@@ -152,7 +166,8 @@ fn assemble(
         delay: link.settings.delay,
         faults: link.faults,
     });
-    let network = NetworkSpec { nodes: specs?, links: links.collect(), jobs: Arc::default() };
+    let network = NetworkSpec { nodes: specs?, links: links.collect(), jobs: Arc::new(jobs) };
+    check_queue_pairs(&network, &place, problems)?;
     let names = topology.nodes.iter().map(|node| node.name.clone());
     let switches = names.zip(switches).filter_map(|(name, switch)| Some((name, switch?.text))).collect();
     let run = written.run;
@@ -167,12 +182,31 @@ fn assemble(
         network,
         groups: traffic.groups,
         traffic: traffic.workload,
+        collectives: traffic.collectives.into_iter().map(|(collected, _)| collected).collect(),
         sampling,
         taps,
         warnings: Vec::new(),
         switches,
         topology,
     })
+}
+
+/// The jobs that its collectives are. Reports an error if they have too many flows.
+fn jobs(traffic: &Traffic, place: &Place, problems: &Problems<'_>) -> Option<Jobs> {
+    let jobs = Jobs::new(traffic.collectives.iter().map(|(_, job)| job.clone()).collect());
+    if jobs.is_none() {
+        problems.error(place, ProblemKind::TooManyMessages);
+    }
+    jobs
+}
+
+/// Reports an error if a host needs more queue pairs than it can have.
+fn check_queue_pairs(network: &NetworkSpec, place: &Place, problems: &Problems<'_>) -> Option<()> {
+    let most = |host| network.host(host).map_or(0, HostSettings::queue_pairs);
+    let Some((host, count)) = network.jobs.crowded(most) else { return Some(()) };
+    let name = network.nodes[host.0 as usize].name.clone();
+    problems.error(place, ProblemKind::Crowded { host: name, count, most: most(host) });
+    None
 }
 
 /// The keys and settings of a host; `None` for a switch.

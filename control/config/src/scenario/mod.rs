@@ -7,6 +7,7 @@
 
 mod beside;
 mod build;
+mod collective;
 #[cfg(test)]
 #[path = "tests/every_key.rs"]
 mod every_key;
@@ -29,7 +30,7 @@ mod words;
 
 pub use import::{Ns3File, Translated, load_ns3, translate_ns3};
 pub(crate) use layers::EcnDecl;
-pub use model::{Sampling, Scenario};
+pub use model::{Collected, Sampling, Scenario};
 pub use overlay::{Override, ParseOverrideError};
 pub use run::{Claim, Paper};
 pub use words::{Better, Source};
@@ -201,6 +202,7 @@ fn describe(found: &mut Vec<(String, &'static [Key])>) {
     layers::EcnDecl::describe("ecn", found);
     node::NodeDecl::describe("node", found);
     traffic::TrafficDecl::describe("traffic", found);
+    collective::CollectiveDecl::describe("collective", found);
     run::SamplingDecl::describe("sampling", found);
     run::ClaimDecl::describe("claim", found);
 }

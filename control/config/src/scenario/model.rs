@@ -33,6 +33,8 @@ pub struct Scenario {
     pub groups: Vec<String>,
     /// The flows that its hosts send.
     pub traffic: Workload,
+    /// Its collectives, in the order of the jobs of `network`.
+    pub collectives: Vec<Collected>,
     /// The figures that the run records.
     pub sampling: Sampling,
     /// The switches whose frames are captured.
@@ -41,6 +43,15 @@ pub struct Scenario {
     pub warnings: Vec<Problem>,
     /// The name and the complete configuration of each switch, in the order of nodes.
     pub switches: Vec<(String, String)>,
+}
+
+/// What results say of a collective.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collected {
+    /// Its name.
+    pub name: String,
+    /// The time for which each rank calculates in an iteration; `None` for a trace.
+    pub compute: Option<Interval>,
 }
 
 /// The samples of a run.
@@ -57,9 +68,9 @@ pub struct Sampling {
 }
 
 impl Scenario {
-    /// Its flows in the order of their starts. The seed determines all random choices.
+    /// The flows of its traffic in the order of their starts, numbered behind those of its collectives. The seed determines all random choices.
     pub fn flows(&self) -> Flows {
-        self.traffic.flows(self.seed, self.until)
+        self.traffic.flows(self.seed, self.until).numbered_from(self.network.jobs.flows())
     }
 
     /// The options of a run on one thread.

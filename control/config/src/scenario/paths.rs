@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use simulation::NodeId;
+use simulation::job::Jobs;
 use simulation::topology::{Role, Topology};
 use simulation::workload::Workload;
 use units::{BitRate, Interval, WireBytes};
@@ -36,9 +37,9 @@ type Sending = (Vec<NodeId>, Rc<[NodeId]>);
 
 /// The longest path from each node to the hosts to which it may send, in the order of nodes. Paths have the fewest links;
 /// of several such paths, the longest counts. A node that sends nothing has a path of no length.
-pub(super) fn longest(topology: &Topology, workload: &Workload) -> Vec<Path> {
+pub(super) fn longest(topology: &Topology, workload: &Workload, jobs: &Jobs) -> Vec<Path> {
     let mut by_switch: BTreeMap<NodeId, Vec<Sending>> = BTreeMap::new();
-    workload.reach(|sources, destinations| {
+    let mut visit = |sources: &[NodeId], destinations: &[NodeId]| {
         let destinations: Rc<[NodeId]> = destinations.into();
         let mut groups: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
         for source in sources {
@@ -47,7 +48,9 @@ pub(super) fn longest(topology: &Topology, workload: &Workload) -> Vec<Path> {
         for (switch, sources) in groups {
             by_switch.entry(switch).or_default().push((sources, Rc::clone(&destinations)));
         }
-    });
+    };
+    workload.reach(&mut visit);
+    jobs.reach(&mut visit);
     let mut longest = vec![Path::default(); topology.nodes.len()];
     for (switch, sendings) in by_switch {
         let paths = from(topology, switch);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use simulation::NodeId;
+use simulation::job::PlannedJob;
 use simulation::topology::Topology;
 use simulation::workload::{
     Again, Arrivals, Cdf, Listed, LoadOf, Pairing, Part, Pattern, Place as HostPlace, Poisson, PoissonError,
@@ -12,6 +13,7 @@ use toml::de::DeValue;
 use units::{Bytes, Interval, Nanos, Priority};
 
 use super::beside::Beside;
+use super::model::Collected;
 use super::names::Names;
 use super::run::{MOST, SOME};
 use super::words::{LoadWord, PatternWord as Word};
@@ -23,7 +25,7 @@ use crate::table::{List, Table, table};
 use crate::value::{LARGEST, Name, value_types, wrong_type};
 
 /// The priority of RDMA in most networks.
-const PRIORITY: Priority = Priority::from_low_bits(3);
+pub(super) const PRIORITY: Priority = Priority::from_low_bits(3);
 
 /// The distributions that are built in.
 const KNOWN: [(&str, &str); 4] = [
@@ -117,6 +119,7 @@ impl TrafficDecl {
 pub(super) struct Traffic {
     pub workload: Workload,
     pub groups: Vec<String>,
+    pub collectives: Vec<(Collected, PlannedJob)>,
 }
 
 /// Reads traffic between the hosts of a topology.
@@ -130,13 +133,15 @@ pub(super) struct Reader<'a> {
 impl Traffic {
     /// The priorities of all flows.
     pub fn priorities(&self) -> impl Iterator<Item = Priority> {
-        self.workload.parts.iter().flat_map(|part| match &part.arrivals {
+        let of_jobs = self.collectives.iter().map(|(_, job)| job.priority());
+        let drawn = self.workload.parts.iter().flat_map(|part| match &part.arrivals {
             Arrivals::Listed(rows) => rows.iter().map(|row| row.priority).collect(),
             _ => vec![part.priority],
-        })
+        });
+        drawn.chain(of_jobs)
     }
 
-    fn group(&mut self, name: String) -> u16 {
+    pub fn group(&mut self, name: String) -> u16 {
         let known = self.groups.iter().position(|it| *it == name);
         let index = known.unwrap_or_else(|| {
             self.groups.push(name);
@@ -171,7 +176,12 @@ impl Reader<'_> {
     }
 
     /// The hosts in `list`, at `key`; all hosts if it is absent.
-    fn hosts(&self, section: &Section<'_, '_>, key: &str, list: &Option<List<Names>>) -> Option<Vec<NodeId>> {
+    pub fn hosts(
+        &self,
+        section: &Section<'_, '_>,
+        key: &str,
+        list: &Option<List<Names>>,
+    ) -> Option<Vec<NodeId>> {
         let hosts: Vec<NodeId> = self.topology.hosts().collect();
         let Some(list) = list else {
             return (!section.contains(key)).then_some(hosts);
@@ -321,7 +331,7 @@ fn countable(section: &Section<'_, '_>, (sources, destinations): &(Vec<NodeId>, 
     false
 }
 
-fn file_problem(section: &Section<'_, '_>, file: &At<String>, reason: impl ToString) {
+pub(super) fn file_problem(section: &Section<'_, '_>, file: &At<String>, reason: impl ToString) {
     let (path, reason) = (file.value.clone(), reason.to_string());
     section.problems.error(&file.place, ProblemKind::File { path, reason });
 }

@@ -19,6 +19,12 @@ words! {
         "poisson" => Poisson, "pairs" => Pairs, "all-to-all" => AllToAll, "permutation" => Permutation,
         "list" => List,
     }
+    /// What the ranks of a collective do.
+    pub(super) enum CollectiveWord {
+        "ring-all-reduce" => RingAllReduce, "tree-all-reduce" => TreeAllReduce, "reduce-scatter" => ReduceScatter,
+        "all-gather" => AllGather, "all-to-all" => AllToAll, "pipeline" => Pipeline,
+        "hierarchical-all-reduce" => HierarchicalAllReduce, "goal" => Goal,
+    }
     /// The capacity that a load is a share of.
     pub(super) enum LoadWord { "hosts" => Hosts, "long" => Long }
     /// The version of IP.

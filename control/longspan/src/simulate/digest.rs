@@ -32,9 +32,13 @@ impl Build {
 /// The digest of `scenario`, including the files that it names, but not comments.
 pub fn of_scenario(scenario: &Scenario) -> String {
     let mut digest = Digest::new();
-    let Scenario { name, network, topology, groups, traffic, sampling, switches, .. } = scenario;
+    let Scenario { name, network, topology, groups, traffic, collectives, sampling, switches, .. } = scenario;
     digest.debug(&(name, scenario.options(), &network.links, topology));
     digest.debug(&(groups, traffic, sampling, switches));
+    // Those of scenarios without collectives are as before there were any.
+    if !network.jobs.is_empty() {
+        digest.debug(&(&network.jobs, collectives));
+    }
     for node in &network.nodes {
         // The configurations of switches are already included.
         if let simulation::NodeKind::Host(settings) = &node.kind {

@@ -46,6 +46,7 @@ pub fn page(summary: &Summary, directory: &Path) -> String {
     write_sets(&mut page, "RUNS: medians over seeds; completed and unfinished flows", 2, &sets, &RUNS);
     let title = "SWITCHES: medians over seeds; drops as lossless + lossy frames";
     write_sets(&mut page, title, 1, &sets, &SWITCHES);
+    write_collectives(&mut page, &sets);
     let known = summary.runs.iter().filter(|run| run.is_known).count() as u64;
     if known > 0 {
         let runs = count_of(known, "run");
@@ -81,6 +82,31 @@ fn write_sets(page: &mut String, title: &str, text_columns: usize, sets: &[Set<'
         table.row(once(set.label.clone()).chain(columns.iter().map(|(_, cell)| cell(set))));
     }
     section(page, title, &table);
+}
+
+fn write_collectives(page: &mut String, sets: &[Set<'_>]) {
+    let columns =
+        ["iterations", "unfinished", "time mean", "p99", "exposed", "ideal", "slowdown", "of one site"];
+    let mut table = Table::new(2, ["runs", "collective"].into_iter().chain(columns));
+    for set in sets {
+        let names = set.runs.iter().flat_map(|run| run.metrics.keys());
+        let names = names.filter_map(|name| name.strip_prefix("collective.")?.strip_suffix(".count"));
+        for name in names.collect::<BTreeSet<_>>() {
+            let of = |figure: &str| median(set, &format!("collective.{name}.{figure}"));
+            let figures = [
+                "count",
+                "unfinished",
+                "mean_ns",
+                "p99_ns",
+                "exposed_ns",
+                "ideal_ns",
+                "slowdown",
+                "one_site_share",
+            ];
+            table.row([set.label.clone(), name.to_owned()].into_iter().chain(figures.map(of)));
+        }
+    }
+    section(page, "COLLECTIVES: medians over seeds; times of an iteration", &table);
 }
 
 fn endings(set: &Set<'_>) -> String {

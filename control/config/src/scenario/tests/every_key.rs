@@ -74,6 +74,17 @@ const FREE: &str = r#"
     group = "list"
     pattern = "list"
     file = "list.csv"
+    [[collective]]
+    group = "ring"
+    kind = "ring-all-reduce"
+    hosts = ["h0", "h2"]
+    bytes = "1MB"
+    compute = "50us"
+    [[collective]]
+    group = "trace"
+    kind = "goal"
+    hosts = ["h2", "h0"]
+    file = "two.goal"
 "#;
 
 /// The same with two ways between the switches, so that links, routes and nodes can change.
@@ -206,6 +217,8 @@ fn beside() -> Beside {
         ("list.csv", list),
         ("flows.csv", &list.replace("1000", "2000")),
         ("gateway.toml", gateway),
+        ("two.goal", "num_ranks 2\nrank 0 {\nsend 9b to 1\n}\nrank 1 {\nrecv 9b from 0\n}\n"),
+        ("other", "num_ranks 1\nrank 0 {\ncalc 9\n}\n"),
         ("a", &format!("buffer = {{ shared = '64MiB' }}\n{gateway}")),
     ];
     Beside::Texts(texts.map(|(name, text)| (name.to_owned(), text.to_owned())).into())

@@ -2,6 +2,7 @@
 
 mod captures;
 mod checkpoint;
+mod collectives;
 mod details;
 mod figures;
 mod flow_rates;
@@ -225,6 +226,11 @@ fn finish(
         recorder.links.figures(outcome, metrics);
         let ports = ports::of_interest(scenario);
         figures::figures(outcome, &scenario.network, &ports, &names(scenario), metrics);
+        if !scenario.collectives.is_empty() {
+            let path = directory.join("collectives.csv");
+            let file = File::create(&path).map_err(Failure::unwritten(&path))?;
+            collectives::write(scenario, outcome, file, metrics).map_err(Failure::unwritten(&path))?;
+        }
     }
     Ok(())
 }
@@ -260,7 +266,12 @@ fn results(
     metrics: Metrics,
 ) -> RunSummary {
     let (ending, message) = match outcome {
-        Ok(outcome) => ending(&outcome.ending, scenario),
+        Ok(outcome) => {
+            let (name, message) = ending(&outcome.ending, scenario);
+            let both = [message, collectives::unfinished(scenario, outcome)];
+            let both: Vec<String> = both.into_iter().flatten().collect();
+            (name, (!both.is_empty()).then(|| both.join("; ")))
+        }
         Err(violation) => (EndingName::Violation, Some(violation.to_string())),
     };
     let (end_ns, transmissions, flows, metrics) = match outcome {
