@@ -104,7 +104,7 @@ fn a_full_packet_takes_as_long_as_in_the_model() {
 }
 
 /// A file, what is replaced in it, by what, and the message.
-const CHANGES: [(usize, &str, &str, &str); 19] = [
+const CHANGES: [(usize, &str, &str, &str); 21] = [
     (
         0,
         "2 3 100Gbps 2us 0",
@@ -125,6 +125,8 @@ const CHANGES: [(usize, &str, &str, &str); 19] = [
     (1, "0 2 3 100", "0 3 3 100", "flow.txt:2:1: flow: node 3 is not a host"),
     (0, "4 1 3", "4 0 0 1 3 A100", "topology.txt:1:1: \"4 0 0 1 3 A100\" is not the first line of"),
     (1, "0 2 3 100", "0 2 3 10000000", "flow.txt:2:7: flow.port: \"10000000\" is not a port, up to 65535"),
+    (1, "3\n0 2", "2\n0 2", "flow.txt:4:1: flow: \"1\" is not a legend behind the last row"),
+    (2, "CC_MODE 1", "CC_MODE 08", "config.txt:10:1: CC_MODE: \"08\" is not a congestion control with"),
     (1, "0 2 3 100", "0 2 0 100", "flow.txt:2:5: flow.priority: \"0\" is out of range; expected 1 to 7"),
     (1, "2.00001", "soon", "flow.txt:4:13: flow.start: \"soon\" is out of range; expected up to 3600"),
     (2, "RP_TIMER 55\n", "", "config.txt:33:1: RP_TIMER: is missing; for example, write RP_TIMER 300"),
@@ -172,6 +174,7 @@ fn files_of_descendants_that_mean_the_same_give_the_same() {
     let usual = changed(0, "4 1 3", "4 1 3");
     assert_eq!(usual.1, [""; 0]);
     assert_eq!(changed(0, "4 1 3\n3", "4 1 1 3\n3"), usual, "PowerTCP counts racks");
+    assert_eq!(changed(2, "CC_MODE 1", "CC_MODE 01"), usual);
     let mut plain = texts("incast-dcqcn");
     plain[0] = plain[0].replace("100Gbps", "100000000000.0");
     assert_eq!(translate(&plain).unwrap().scenario, usual.0, "bits per second");
@@ -197,7 +200,7 @@ fn a_stop_beyond_an_hour_and_a_scheme_that_hpcc_does_not_know_are_warnings() {
 }
 
 #[test]
-fn the_errors_of_all_options_are_told_at_once() {
+fn errors_of_several_options_are_told_at_once() {
     let mut texts = texts("incast-dcqcn");
     for (old, new) in
         [("CC_MODE 1", "CC_MODE 8"), ("STOP_TIME 4.00", "STOP_TIME 1"), ("BUFFER_SIZE 32", "BUFFER_SIZE 0")]

@@ -59,6 +59,26 @@ fn frames_wait_until_a_link_is_back_if_all_have_failed() {
 }
 
 #[test]
+fn a_fault_after_the_last_frame_is_a_warning_and_takes_no_time() {
+    let scratch = Scratch::new();
+    let input = format!("dc0={}", scratch.write("in.pcap", pcap(&capture())));
+    let config = repository("config/gateways/bundle.toml");
+    let arguments = ["replay", "--json", "--config", config.to_str().unwrap(), "--in", &input];
+    let end = |more: &[&str]| {
+        let run = run([&arguments[..], more].concat());
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        (json(&run.stdout)["clock"]["end_ns"].as_u64().unwrap(), run.stderr)
+    };
+    let (usual, said) = end(&[]);
+    assert_eq!(said, "");
+    let (late, said) = end(&["--fault", "lh0=1s..30s"]);
+    assert!(said.contains("warning: a --fault begins after all frames have left"), "{said}");
+    assert_eq!(late, usual);
+    let (during, said) = end(&["--fault", "lh0=5ms..30s"]);
+    assert_eq!((during, said.as_str()), (usual, ""));
+}
+
+#[test]
 fn a_fault_of_a_port_without_a_bundle_and_one_that_overlaps_another_are_refused() {
     let config = repository("config/gateways/bundle.toml");
     let told = |faults: &[&str]| {

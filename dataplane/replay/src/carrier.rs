@@ -34,6 +34,11 @@ impl Carriers {
         self.changes.last().map_or(Nanos::NEVER, |(at, ..)| *at)
     }
 
+    /// Whether a link has yet to fail.
+    pub fn fail_yet(&self) -> bool {
+        self.changes.iter().any(|(.., up)| !up)
+    }
+
     /// Takes a change that is due at `now`: the port, and whether its link has a carrier.
     #[inline]
     pub fn take(&mut self, now: Nanos) -> Option<(PortId, bool)> {

@@ -27,6 +27,8 @@ pub struct Outcome {
     pub input_error: Option<CaptureError>,
     /// Whether `progress` ended the replay.
     pub interrupted: bool,
+    /// Whether a link was to fail only after all frames had left ([`Replay::fault`]).
+    pub missed_faults: bool,
     /// The time series, if [`Replay::sample`] requested it.
     pub series: Option<Series>,
 }
@@ -124,10 +126,17 @@ impl<S: FrameSource> Replay<S> {
             }
         };
         gateway.take_last_events();
+        let missed_faults = gateway.has_missed_faults();
         let report = Report::new(name, &gateway, &input, merge.clock_faults(), ending);
         let series = gateway.sampler.map(|sampler| sampler.finish(&gateway.switch, gateway.now));
         gateway.outputs.finish()?;
-        Ok(Outcome { report, input_error: input.error, interrupted: input.interrupted, series })
+        Ok(Outcome {
+            report,
+            input_error: input.error,
+            interrupted: input.interrupted,
+            missed_faults,
+            series,
+        })
     }
 }
 

@@ -215,6 +215,11 @@ impl<W: CaptureSink> Gateway<W> {
         }
     }
 
+    /// Whether a link was to fail after all frames had left.
+    pub fn has_missed_faults(&self) -> bool {
+        self.carriers.fail_yet()
+    }
+
     /// Lets leave what can leave after the last arrival.
     pub fn drain(&mut self, limit: Nanos) -> Result<Ending, CaptureError> {
         // Otherwise an announcement would always be due.
@@ -223,6 +228,9 @@ impl<W: CaptureSink> Gateway<W> {
         while self.next != Nanos::NEVER {
             let departs = |port| self.switch.departure(port) != Nanos::NEVER;
             let is_stuck = || self.holds_frames() || self.has_paused_group();
+            if self.next == self.carriers.next() && !is_stuck() {
+                break;
+            }
             // Lanes that have yet to look may find that a pause has ended, and a link may come back.
             let waits = self.switch.look_due().min(self.carriers.next()) != Nanos::NEVER;
             if !waits && !self.ports().any(departs) && is_stuck() {

@@ -7,14 +7,13 @@ use units::{Bytes, Interval, WireBytes};
 /// The delay from which on a link divides a network into sites, that of two kilometres of fibre. In this time a data center
 /// with 100G links carries thousands of frames.
 pub(crate) const LONG: Interval = Interval::from_micros(10);
-/// The frames that the links of a part have to carry at their full rates within the delay of the shortest link between parts:
-/// as many take some ten times as long as threads take to meet.
-const FRAMES_MIN: u64 = 1 << 9;
-/// The length of such a frame.
-const FRAME: WireBytes = WireBytes::of_frame(Bytes(1_024));
+/// The bytes that the links of a part have to carry at their full rates, for each part, within the delay of the shortest link
+/// between parts: 256 frames of 1,024 bytes. They take some ten times as long as threads take to meet, which grows with
+/// their number.
+const BYTES_MIN: u64 = 256 * WireBytes::of_frame(Bytes(1_024)).0;
 
-/// The part of each node, numbered from zero, for at most `parts` parts. With as many sites as parts, or few frames, a site is
-/// not divided. Otherwise a part has switches with their hosts, from anywhere. Parts have about equally much to carry.
+/// The part of each node, numbered from zero, for at most `parts` parts, which have about equally much to carry. They are made of
+/// sites, or, in a network of one site, of switches with their hosts: as many parts as pay.
 ///
 /// A network in which a host manages connections is one part. A receiver is closed in the very turn in which its sender
 /// ends the flow, and until then it may repeat a message; a part would learn too late that it must not.
@@ -24,15 +23,12 @@ pub(crate) fn sites(network: &NetworkSpec, parts: NonZeroUsize) -> Vec<usize> {
         return vec![0; network.nodes.len()];
     }
     let sites = joined(network, |link| link.delay < LONG);
-    let count = parts.get();
-    if (0..sites.len()).filter(|node| sites[*node] == *node).count() < count {
+    if sites.iter().all(|root| *root == 0) {
         let racks = racks(network);
-        let divided = divided(network, &racks, count);
-        if pays(network, &divided) {
-            return divided;
-        }
+        let mut divisions = (1..=parts.get()).rev().map(|parts| divided(network, &racks, parts));
+        return divisions.find(|homes| pays(network, homes)).unwrap_or(sites);
     }
-    divided(network, &sites, count)
+    divided(network, &sites, parts.get())
 }
 
 /// Switches with their hosts, and what a link without delay joins to them.
@@ -43,18 +39,19 @@ fn racks(network: &NetworkSpec) -> Vec<usize> {
     })
 }
 
-/// Whether each of these parts has enough to do between two meetings.
+/// Whether each of these parts has enough to do between two meetings. One part always has.
 fn pays(network: &NetworkSpec, homes: &[usize]) -> bool {
     let home = |link: &LinkSpec, end: usize| homes[link.ends[end].node.0 as usize];
     let between = network.links.iter().filter(|link| home(link, 0) != home(link, 1));
-    let Some(time) = between.map(|link| link.delay).min() else { return false };
-    let mut frames = vec![0; homes.iter().max().map_or(0, |last| last + 1)];
+    let Some(time) = between.map(|link| link.delay).min() else { return true };
+    let mut bytes = vec![0; homes.iter().max().map_or(0, |last| last + 1)];
     for link in &network.links {
         for end in [0, 1] {
-            frames[home(link, end)] += link.rate.bytes_in(time) / FRAME.0;
+            bytes[home(link, end)] += link.rate.bytes_in(time);
         }
     }
-    frames.into_iter().all(|frames| frames >= FRAMES_MIN)
+    let least = BYTES_MIN * bytes.len() as u64;
+    bytes.into_iter().all(|bytes| bytes >= least)
 }
 
 /// The tree of each node, by its root, where the links that `joins` accepts join nodes. The node with the lowest number is the
@@ -158,10 +155,13 @@ mod tests {
 
     #[test]
     fn a_site_is_divided_between_racks_where_links_carry_enough_in_the_time_of_one() {
-        let sites = |to_host, between| sites(&racks_of(to_host, between), NonZeroUsize::new(2).unwrap());
-        assert_eq!(sites(100, 3_600), [0, 1, 0, 1], "171 frames on each of three ends of links");
-        assert_eq!(sites(100, 3_500), [0; 4], "166 frames");
-        assert_eq!(sites(9_000, 0), [0; 4], "between hosts and switches nothing is divided");
+        let sites =
+            |to_host, between, parts| sites(&racks_of(to_host, between), NonZeroUsize::new(parts).unwrap());
+        // Two parts have to carry 536,576 bytes each, on three ends of links of 400G.
+        assert_eq!(sites(100, 3_578, 2), [0, 1, 0, 1]);
+        assert_eq!(sites(100, 3_577, 2), [0; 4]);
+        assert_eq!(sites(100, 3_578, 8), [0, 1, 0, 1], "as many as there are racks");
+        assert_eq!(sites(9_000, 0, 2), [0; 4], "between hosts and switches nothing is divided");
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub struct ReplayArgs {
     #[arg(long = "loop", value_name = "N", default_value = "1")]
     pub loops: NonZeroU32,
     /// The link of PORT, a member of a bundle, has no carrier from FROM to TO after the first frame, as far as
-    /// the gateway can see. Once for each time
+    /// the gateway can see. Repeatable
     #[arg(long = "fault", value_name = "PORT=FROM..TO")]
     pub faults: Vec<PortFault>,
     /// Write the frames that PORT sends to this capture (pcap, nanoseconds). Once per port

@@ -67,8 +67,14 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
         interrupt.flow()
     });
     bar.finish_and_clear();
-    let Outcome { report, input_error, interrupted, series } = outcome.map_err(Failure::Run)?;
+    let Outcome { report, input_error, interrupted, missed_faults, series } =
+        outcome.map_err(Failure::Run)?;
 
+    if missed_faults {
+        console::complain(
+            &"warning: a --fault begins after all frames have left; its times count from the first frame",
+        );
+    }
     recorded.map(Recorded::finish).transpose()?;
     destinations.write_report(&report)?;
     if let Some(series) = &series {

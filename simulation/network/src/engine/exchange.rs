@@ -40,7 +40,8 @@ impl Engine {
         let mut leaving = mem::take(&mut self.parts[from].calendar.leaving);
         for number in leaving.drain(..) {
             let to = self.homes[self.parts[from].directions[number].to.node.0 as usize];
-            let Ok([here, there]) = self.parts.get_disjoint_mut([from, to]) else { continue };
+            let both = self.parts.get_disjoint_mut([from, to]);
+            let [here, there] = both.expect("a direction that leaves leads to another part");
             let direction = &mut there.directions[number];
             let volume = here.directions[number].hand_over(direction, &there.pool);
             if volume.frames > 0 {

@@ -5,11 +5,12 @@ use super::part::{Part, Window};
 use crate::violation::Broken;
 use core::hint::spin_loop;
 use core::mem;
+use core::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, RecvError, Sender, TryRecvError, channel};
-use std::thread::Scope;
+use std::thread::{self, Scope};
 
-/// How often a thread looks for work before it sleeps. Parts of one site meet every microsecond of virtual time, and to wake a
-/// thread takes longer than they work in between.
+/// How often a thread looks for work before it sleeps, if each has a processor. Parts of one site meet every microsecond of
+/// virtual time, and to wake a thread takes as long as they work in between.
 const LOOKS: usize = 2_000;
 
 const GONE: &str = "the thread of a part ends with the run only";
@@ -21,17 +22,22 @@ struct Worker {
 }
 
 /// The threads beside that of the caller, each for one part.
-#[derive(Default)]
-pub(super) struct Workers(Vec<Worker>);
+pub(super) struct Workers {
+    workers: Vec<Worker>,
+    /// How often the caller looks for a result before it sleeps.
+    looks: usize,
+}
 
 impl Workers {
     /// So many `workers`, which end when this is dropped.
     pub fn new<'scope>(scope: &'scope Scope<'scope, '_>, workers: usize) -> Self {
+        let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let looks = if workers < processors { LOOKS } else { 0 };
         let worker = |_| {
             let (work, orders) = channel::<(Part, Window)>();
             let (results, done) = channel();
             scope.spawn(move || {
-                while let Ok((mut part, window)) = receive(&orders) {
+                while let Ok((mut part, window)) = receive(&orders, looks) {
                     let result = through(&mut part, &window);
                     if results.send((part, result)).is_err() {
                         break;
@@ -40,7 +46,7 @@ impl Workers {
             });
             Worker { work, done }
         };
-        Self((0..workers).map(worker).collect())
+        Self { workers: (0..workers).map(worker).collect(), looks }
     }
 
     /// Runs each part through its window, and returns when all have come to its end. The caller's thread takes the first
@@ -52,7 +58,7 @@ impl Workers {
         let mut results = vec![Ok(()); parts.len()];
         let (mut own, mut sent) = (Vec::new(), Vec::new());
         for ((number, part), window) in parts.drain(..).enumerate().zip(windows) {
-            let worker = number.checked_sub(1).and_then(|index| self.0.get(index));
+            let worker = number.checked_sub(1).and_then(|index| self.workers.get(index));
             match worker.filter(|_| part.next() < window.end) {
                 Some(worker) => {
                     worker.work.send((part, *window)).expect(GONE);
@@ -67,7 +73,7 @@ impl Workers {
             back.push((number, part));
         }
         for (number, worker) in sent {
-            let (part, result) = receive(&worker.done).expect(GONE);
+            let (part, result) = receive(&worker.done, self.looks).expect(GONE);
             results[number] = result;
             back.push((number, part));
         }
@@ -79,9 +85,9 @@ impl Workers {
     }
 }
 
-/// The next message, or an error if there will be none.
-fn receive<T>(from: &Receiver<T>) -> Result<T, RecvError> {
-    for _ in 0..LOOKS {
+/// The next message, after so many `looks` without sleep, or an error if there will be none.
+fn receive<T>(from: &Receiver<T>, looks: usize) -> Result<T, RecvError> {
+    for _ in 0..looks {
         match from.try_recv() {
             Err(TryRecvError::Empty) => spin_loop(),
             Ok(message) => return Ok(message),
@@ -150,7 +156,7 @@ mod tests {
     }
 
     proptest! {
-        // Five runs each.
+        // Six runs each.
         #![proptest_config(ProptestConfig::with_cases(96))]
 
         #[test]
@@ -158,7 +164,9 @@ mod tests {
             let flows = numbered(&network, flows);
             let whole = run(&network, &flows, &[0; 9], 1);
             let two = SITES.map(|site| site.min(1));
-            for (homes, threads) in [(SITES, 1), (SITES, 2), (SITES, 3), (two, 2)] {
+            // Frames within a part cross another one, as between racks.
+            let apart = SITES.map(|site| usize::from(site == 1));
+            for (homes, threads) in [(SITES, 1), (SITES, 2), (SITES, 3), (two, 2), (apart, 2)] {
                 let parted = run(&network, &flows, &homes, threads);
                 let difference = first_difference(&parted, &whole);
                 prop_assert_eq!(difference, None, "{} threads", threads);

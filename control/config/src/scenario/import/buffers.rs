@@ -49,7 +49,7 @@ impl Buffers {
         let marks = options.flag("ENABLE_QCN");
         let kmin = options.by_rate("KMIN_MAP", 0..=4_000_000_u64);
         let kmax = options.by_rate("KMAX_MAP", 1..=4_000_000_u64);
-        let pmax = options.by_rate("PMAX_MAP", 1e-6..=1.0);
+        let pmax = options.by_rate("PMAX_MAP", 0.0..=1.0_f64);
         let size = options.number("BUFFER_SIZE", 1..=MOST);
         let host_rate = network.host_rate()?;
         let (marks, kmin, kmax, pmax) = (marks?, kmin?, kmax?, pmax?);
@@ -65,7 +65,8 @@ impl Buffers {
                 // The model marks everything above Kmax, even where Kmin is not below it.
                 kmin: Bytes(kmin.min(kmax - 1)),
                 kmax: Bytes(kmax),
-                pmax: pmax.of(rate, problems)?,
+                // A chance of zero marks nothing below Kmax, and this one hardly anything.
+                pmax: pmax.of(rate, problems)?.max(1e-6),
             };
             by_rate.insert(rate, thresholds);
         }

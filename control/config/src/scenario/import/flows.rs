@@ -49,6 +49,9 @@ impl Flows {
                 break;
             }
         }
+        if wrong < REPORTED {
+            reader.expect_no_number("flow")?;
+        }
         let first = rows.iter().map(|row| row.start).min()?;
         let last = rows.iter().map(|row| row.start).max()?;
         let numbers = rows.iter().map(|row| units::Priority::from_low_bits(row.priority));

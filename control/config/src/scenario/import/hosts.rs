@@ -12,11 +12,14 @@ const OURS: u64 = 82;
 const THEIRS: u64 = 48;
 /// The values of `CC_MODE` that have a counterpart.
 const MODES: &str = "a congestion control with a counterpart: 0 (none), 1 (DCQCN), 3 (HPCC) or 7 (TIMELY)";
-/// What becomes of values for which HPCC's model has no branch.
-const NO_BRANCH: &str =
-    "hosts have no congestion control, as in HPCC's model, which knows no such value; another model may";
-/// The model has no timer that sends again. This one never ends before the run.
-const NO_TIMER: &str = "\n[host.go_back_n]\nretransmission_timeout = \"3600s\"\n";
+/// The behaviour for values for which HPCC's model has no branch.
+const NO_BRANCH: &str = "hosts have no congestion control, as in HPCC's model; 1 (DCQCN), 3 (HPCC) and 7 (TIMELY) have a counterpart";
+/// HPCC's model has no timer that sends again. This one never ends before the run.
+const NO_TIMER: &str = "3600s";
+/// The timer of ConWeave's model (`L2Timeout`).
+const CONWEAVE_TIMER: &str = "4ms";
+/// The timers of ConWeave's model for IRN.
+const CONWEAVE_IRN: &str = "\n[host.irn]\nrto_low = \"454us\"\nrto_high = \"1350us\"\n";
 
 /// How hosts send.
 pub(super) struct Hosts {
@@ -30,30 +33,35 @@ impl Hosts {
     /// Reads how the hosts of `network` send, if that is known. Notes errors if an option is missing or wrong.
     pub fn new(options: &Options<'_, '_>, network: Option<&Network>) -> Option<Self> {
         let mtu = options.number("PACKET_PAYLOAD_SIZE", 256..=8_192_u16);
-        let mode = options.value("CC_MODE", |word| match word {
-            "8" | "10" => Err(ProblemKind::Malformed { got: word.to_owned(), want: MODES }),
-            _ if word.parse::<u32>().is_ok() => Ok(word.to_owned()),
+        let mode = options.value("CC_MODE", |word| match word.parse::<u32>() {
+            Ok(mode) if ![8, 10].contains(&mode) => Ok(mode),
             _ => Err(ProblemKind::Malformed { got: word.chars().take(40).collect(), want: MODES }),
-        })?;
-        let is_hpcc = mode == "3";
+        });
+        let is_irn = options.flag("ENABLE_IRN");
+        let mode = mode?;
+        let is_hpcc = mode == 3;
         options.note_lost(is_hpcc);
         let mut hosts = Self { mtu: mtu.unwrap_or(256), is_hpcc, text: String::new() };
-        let (word, table) = match mode.as_str() {
-            "1" => ("dcqcn", hosts.dcqcn(options)?),
-            "3" => ("hpcc", hosts.hpcc(options, network)?),
-            "7" => ("timely", hosts.timely(options)?),
-            "0" => ("none", String::new()),
+        let (word, table) = match mode {
+            1 => ("dcqcn", hosts.dcqcn(options)?),
+            3 => ("hpcc", hosts.hpcc(options, network)?),
+            7 => ("timely", hosts.timely(options)?),
+            0 => ("none", String::new()),
             _ => {
                 options.warn("CC_MODE", ProblemKind::Untranslated { here: NO_BRANCH });
                 ("none", String::new())
             }
         };
-        let (transport, timer) = match options.flag("ENABLE_IRN")? {
-            true => ("transport = \"irn\"\n", ""),
-            false => ("", NO_TIMER),
+        let is_conweave = ["ENABLE_PFC", "ENABLE_IRN"].into_iter().any(|name| options.states(name));
+        let (transport, timers) = match is_irn? {
+            true => ("transport = \"irn\"\n", CONWEAVE_IRN.to_owned()),
+            false => {
+                let timer = if is_conweave { CONWEAVE_TIMER } else { NO_TIMER };
+                ("", format!("\n[host.go_back_n]\nretransmission_timeout = \"{timer}\"\n"))
+            }
         };
         hosts.text = format!(
-            "\n[host]\nmtu = {}\ncontrol_priority = \"data\"\n{transport}congestion_control = \"{word}\"\n{table}{timer}",
+            "\n[host]\nmtu = {}\ncontrol_priority = \"data\"\n{transport}congestion_control = \"{word}\"\n{table}{timers}",
             mtu?
         );
         Some(hosts)

@@ -129,6 +129,11 @@ impl<'t, 'p> Options<'t, 'p> {
         self.find(name, "").0
     }
 
+    /// Whether the file states an option.
+    pub fn states(&self, name: &str) -> bool {
+        self.stated.contains_key(name)
+    }
+
     /// The value of an option, by `parse`. Notes an error if it is missing or invalid.
     pub fn value<T>(
         &self,

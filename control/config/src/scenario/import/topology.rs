@@ -1,5 +1,5 @@
-//! `topology.txt`: `nodes switches links` (or, in that of PowerTCP, `nodes switches racks links`), the numbers of the switches, and for each link
-//! `source destination rate delay error_rate`. Text behind the last link is a legend.
+//! `topology.txt`: `nodes switches links`, or `nodes switches racks links` in that of PowerTCP, the numbers of the
+//! switches, and for each link `source destination rate delay error_rate`. Text behind the last link is a legend.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -46,7 +46,7 @@ impl Network {
         let nodes = reader.number("nodes", 2..=NODES)?.value;
         let switches = reader.number("switches", 0..=nodes - 1)?.value;
         if has_tors {
-            reader.number("tors", 0..=nodes - 1)?;
+            reader.number("racks", 0..=nodes - 1)?;
         }
         let count = reader.number("links", 1..=1_000_000_u32)?.value;
         let mut is_switch = vec![false; nodes as usize];

@@ -55,6 +55,20 @@ impl<'a, 't, I: Iterator<Item = (usize, &'t str)>> Reader<'a, I> {
         }
     }
 
+    /// Notes an error at `key` if a number stands behind the last value: there are more values than were asked for. Other
+    /// text is a legend.
+    pub fn expect_no_number(&mut self, key: &str) -> Option<()> {
+        match self.words.next() {
+            Some((offset, word)) if word.parse::<f64>().is_ok() => {
+                let want = "a legend behind the last row; there are more columns or rows than stated";
+                let kind = ProblemKind::Malformed { got: word.chars().take(40).collect(), want };
+                self.problems.error(&Place { key: key.into(), offset }, kind);
+                None
+            }
+            _ => Some(()),
+        }
+    }
+
     /// The next value, a number in `range`.
     pub fn number<T: Copy + FromStr + PartialOrd + Display + Default>(
         &mut self,
