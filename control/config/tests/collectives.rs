@@ -56,7 +56,7 @@ fn run(scenario: &Scenario) -> Outcome {
 /// The times of the first iteration in nanoseconds: of the simulation, and of the model.
 fn times(scenario: &Scenario) -> [f64; 2] {
     let it = run(scenario).jobs[0].iterations[0];
-    let model = ideal(&scenario.network, 0, Alone::InNetwork).expect("it has a time")[0];
+    let model = ideal(&scenario.network, 0, 1, Alone::InNetwork).expect("it has a time")[0];
     [it.end.since(it.begin), model[1].since(model[0])].map(|time| time.0 as f64)
 }
 

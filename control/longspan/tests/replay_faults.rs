@@ -51,7 +51,7 @@ fn frames_leave_through_the_other_link_while_one_has_failed() {
 
 #[test]
 fn frames_wait_until_a_link_is_back_if_all_have_failed() {
-    let faults = ["--fault", "lh0=5ms..400ms", "--fault", "lh1=5ms..300ms", "--fault", "lh1=350ms..351ms"];
+    let faults = ["--fault", "lh0=5ms..400ms", "--fault", "lh1=5ms..300ms"];
     let [lh0, lh1] = departures(&faults);
     assert_eq!(lh0.len() + lh1.len(), 2_000);
     let early: Vec<_> = lh0.iter().chain(&lh1).filter(|at| (5 * MS..300 * MS).contains(*at)).collect();

@@ -79,7 +79,8 @@ impl Reader<'_> {
             Word::Goal => self.trace(section, &decl, &hosts, job),
             word => self.collective(section, &decl, word, &hosts, job),
         };
-        let compute = (kind.value != Word::Goal).then(|| decl.compute());
+        // In a pipeline, a rank waits while others calculate.
+        let compute = (![Word::Goal, Word::Pipeline].contains(&kind.value)).then(|| decl.compute());
         traffic.collectives.extend(planned.map(|planned| (Collected { name, compute }, planned)));
     }
 

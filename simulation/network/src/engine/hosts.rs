@@ -57,8 +57,12 @@ impl Part {
     pub(super) fn attend(&mut self, station: usize, observer: &mut impl Observer) -> Result<(), Broken> {
         self.call_host(station, observer)?;
         while self.stations[station].progress.due <= self.now {
-            self.go_on(station);
+            let is_all = self.go_on(station);
             self.call_host(station, observer)?;
+            if !is_all {
+                // The rest comes in another turn at this instant, so that a run of them can be interrupted.
+                break;
+            }
         }
         Ok(())
     }

@@ -29,11 +29,11 @@ impl Part {
         }
     }
 
-    /// Lets the ranks of a host go on.
+    /// Lets the ranks of a host go on. Returns whether they have come as far as they can in this turn.
     #[cold]
-    pub(super) fn go_on(&mut self, station: usize) {
+    pub(super) fn go_on(&mut self, station: usize) -> bool {
         let Self { now, stations, jobs: PartJobs { jobs, spans, left, advance, .. }, .. } = self;
-        stations[station].progress.advance(*now, jobs, advance);
+        let is_all = stations[station].progress.advance(*now, jobs, advance);
         for (job, iteration) in advance.begun.drain(..) {
             let span = &mut spans[job][iteration as usize];
             span.begin = span.begin.min(*now);
@@ -46,6 +46,7 @@ impl Part {
         let mut starts = mem::take(&mut advance.starts);
         starts.drain(..).for_each(|flow| self.start_of_job(station, flow));
         self.jobs.advance.starts = starts;
+        is_all
     }
 
     /// Starts a flow of a job at its sender, and at its receiver if that is here.

@@ -16,7 +16,7 @@
 
 use super::{Act, After, Fault, Job, Moment, OPERATIONS_MAX, Operation, PlannedJob, Rank};
 use crate::network::NodeId;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, Read as _};
 use std::iter::Peekable;
 use std::slice;
@@ -24,6 +24,8 @@ use units::Interval;
 
 /// The most bytes of a line.
 const LINE_MAX: usize = 1 << 16;
+/// The most bytes of a label.
+const LABEL_MAX: u64 = 64;
 /// The longest message: 1024 GiB.
 const BYTES_MAX: u64 = 1 << 40;
 /// The longest calculation: an hour.
@@ -75,7 +77,7 @@ pub enum GoalFault {
     #[error("the line has more than {LINE_MAX} bytes")]
     LongLine,
     /// The job is too long.
-    #[error("there are more than {OPERATIONS_MAX} {0}")]
+    #[error("there are too many {0}")]
     TooMany(&'static str),
     /// The file cannot be read.
     #[error("{0}")]
@@ -100,12 +102,11 @@ type Found<T> = Result<T, GoalFault>;
 /// replaced.
 ///
 /// # Errors
-/// [`GoalError`] names the first line at fault.
+/// [`GoalError`] names a line at fault.
 pub fn read_goal(mut input: impl BufRead, hosts: &[NodeId], job: Job) -> Result<PlannedJob, GoalError> {
     let mut reader = Reader::new(hosts, Job { ranks: Vec::new(), ..job });
     let mut bytes = Vec::new();
     loop {
-        reader.line += 1;
         let line = reader.line;
         let at = |why| GoalError { line, why };
         bytes.clear();
@@ -118,6 +119,7 @@ pub fn read_goal(mut input: impl BufRead, hosts: &[NodeId], job: Job) -> Result<
         }
         let tokens = reader.tokens(&String::from_utf8_lossy(&bytes));
         reader.read_line(&tokens).map_err(at)?;
+        reader.line = line.checked_add(1).ok_or_else(|| at(GoalFault::TooMany("lines")))?;
     }
 }
 
@@ -127,6 +129,8 @@ struct Reader<'a> {
     job: Job,
     /// The line of each operation, by rank.
     lines: Vec<Vec<u32>>,
+    /// The ranks that have been opened.
+    opened: Vec<bool>,
     labels: HashMap<String, u32>,
     /// The rank whose braces are open.
     rank: Option<usize>,
@@ -142,9 +146,10 @@ impl<'a> Reader<'a> {
             hosts,
             job,
             lines: Vec::new(),
+            opened: Vec::new(),
             labels: HashMap::new(),
             rank: None,
-            line: 0,
+            line: 1,
             is_in_comment: false,
             operations: 0,
             dependencies: 0,
@@ -161,6 +166,9 @@ impl<'a> Reader<'a> {
         }
         if self.job.ranks.is_empty() {
             return missing("num_ranks");
+        }
+        if self.operations == 0 {
+            return missing("an operation of some rank");
         }
         PlannedJob::new(&self.job).map_err(|error| {
             let line = self.lines[error.rank as usize][error.operation as usize];
@@ -211,7 +219,7 @@ impl<'a> Reader<'a> {
                     let rank =
                         |host: &NodeId| Rank { host: *host, operations: Vec::new(), after: Vec::new() };
                     self.job.ranks = self.hosts[..count].iter().map(rank).collect();
-                    self.lines = vec![Vec::new(); count];
+                    (self.lines, self.opened) = (vec![Vec::new(); count], vec![false; count]);
                 }
                 (None, Token::Word(word)) if word == "rank" && !self.job.ranks.is_empty() => {
                     tokens.next();
@@ -241,7 +249,7 @@ impl<'a> Reader<'a> {
 
     fn open_rank(&mut self, tokens: &mut Tokens<'_>) -> Found<()> {
         let rank = number("the rank", self.job.ranks.len() as u64 - 1, tokens)? as usize;
-        if !self.job.ranks[rank].operations.is_empty() {
+        if core::mem::replace(&mut self.opened[rank], true) {
             return Err(GoalFault::Twice(format!("rank {rank}")));
         }
         self.rank = Some(rank);
@@ -262,6 +270,10 @@ impl<'a> Reader<'a> {
                     return self.dependency(rank, [label, other], moment, tokens);
                 }
                 other => return Err(unexpected("a colon, requires or irequires", other)),
+            }
+            if label.len() as u64 > LABEL_MAX {
+                let (what, got) = ("the length of the label", label.len().to_string());
+                return Err(GoalFault::TooLarge { what, got, most: LABEL_MAX });
             }
             let number = self.job.ranks[rank].operations.len() as u32;
             if self.labels.insert(label.into(), number).is_some() {
@@ -298,31 +310,34 @@ impl<'a> Reader<'a> {
 }
 
 fn operation(kind: &str, tokens: &mut Tokens<'_>) -> Found<Operation> {
-    let (mut act, toward) = match kind {
-        "calc" => (Act::Calculate(Interval(number("the time", TIME_MAX, tokens)?)), None),
+    let mut act = match kind {
+        "calc" => Act::Calculate(Interval(number("the time", TIME_MAX, tokens)?)),
         "send" | "recv" => {
             let bytes = number("the size", BYTES_MAX, tokens)?;
             expect("b, for bytes", &Token::Word("b".into()), tokens)?;
             let toward = if kind == "send" { "to" } else { "from" };
-            expect(if kind == "send" { "to" } else { "from" }, &Token::Word(toward.into()), tokens)?;
+            expect(toward, &Token::Word(toward.into()), tokens)?;
             let other = number("the rank", u64::from(u32::MAX), tokens)? as u32;
             match kind {
-                "send" => (Act::Send { bytes, to: other, tag: 0 }, Some(())),
-                _ => (Act::Receive { bytes, from: other, tag: 0 }, Some(())),
+                "send" => Act::Send { bytes, to: other, tag: 0 },
+                _ => Act::Receive { bytes, from: other, tag: 0 },
             }
         }
         other => return Err(unexpected("send, recv or calc", Some(&Token::Word(other.into())))),
     };
-    let mut cpu = 0;
+    let (mut cpu, mut seen) = (0, BTreeSet::new());
     while let Some(Token::Word(key)) = tokens.peek() {
         tokens.next();
+        if !seen.insert(key) {
+            return Err(GoalFault::Twice(shown(key)));
+        }
         match (key.as_str(), &mut act) {
             ("tag", Act::Send { tag, .. } | Act::Receive { tag, .. }) => {
                 *tag = number("the tag", u64::from(u32::MAX), tokens)? as u32;
             }
             ("cpu", _) => cpu = number("the number of the CPU", 255, tokens)? as u8,
             // A host of the simulator has one network card.
-            ("nic", _) if toward.is_some() => {
+            ("nic", Act::Send { .. } | Act::Receive { .. }) => {
                 number("the number of the network card", 0, tokens)?;
             }
             _ => {

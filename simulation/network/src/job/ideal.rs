@@ -8,7 +8,7 @@ use crate::network::{NetworkSpec, NodeId};
 use crate::sites::LONG;
 use core::cmp::Reverse;
 use endpoint::{FlowId, HostSettings, Transport};
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::sync::Arc;
 use units::{BitRate, Interval, Nanos, WireBytes};
 
@@ -41,12 +41,13 @@ enum Event {
     Due(usize),
 }
 
-/// The first begin and the last end of each iteration of job number `job` of `network`, if it is alone. Each message takes
+/// The first begin and the last end of each of the first `iterations` of job number `job` of `network`, if it is alone. Each message takes
 /// [`ideal_completion`], or as long as the links on its path need for what they were given before and for itself; parallel
 /// links count as one with the sum of their rates. On links that carry data both ways, acknowledgements take
 /// their share. `None` if all hosts are at one site anyway and `alone` asks for that.
-pub fn ideal(network: &NetworkSpec, job: usize, alone: Alone) -> Option<Vec<[Nanos; 2]>> {
-    let job = network.jobs.jobs[job].clone();
+pub fn ideal(network: &NetworkSpec, job: usize, iterations: u32, alone: Alone) -> Option<Vec<[Nanos; 2]>> {
+    let mut job = network.jobs.jobs[job].clone();
+    job.iterations = iterations;
     let mut model = Model::new(network, Jobs::new(vec![job])?, alone);
     if alone == Alone::AtOneSite && !model.crosses() {
         return None;
@@ -101,7 +102,7 @@ impl<'a> Model<'a> {
     }
 
     fn run(&mut self) {
-        let mut advance = Advance::default();
+        let (mut advance, mut due) = (Advance::default(), BTreeSet::new());
         while let Some(Reverse((now, _))) = self.events.peek().copied()
             && now < Nanos::NEVER
         {
@@ -109,9 +110,9 @@ impl<'a> Model<'a> {
                 && at <= now
             {
                 self.events.pop();
-                self.note(event);
+                due.extend(self.note(event));
             }
-            for index in 0..self.progress.len() {
+            while let Some(index) = due.pop_first() {
                 let it = &mut self.progress[index];
                 if it.due <= now {
                     it.advance(now, &self.jobs, &mut advance);
@@ -132,17 +133,20 @@ impl<'a> Model<'a> {
         }
     }
 
-    fn note(&mut self, event: Event) {
+    /// Notes an event; returns the host that it concerns.
+    fn note(&mut self, event: Event) -> Option<usize> {
         let (flow, end, note): (_, _, fn(&mut Progress, &Jobs, job::Flight)) = match event {
-            Event::Due(_) => return,
+            Event::Due(index) => return Some(index),
             Event::Left(flow) => (flow, 0, Progress::note_left),
             Event::Acknowledged(flow) => (flow, 0, Progress::note_sent),
             Event::Arrived(flow) => (flow, 1, Progress::note_received),
         };
-        let Some(flight) = self.jobs.flight(flow) else { return };
+        let flight = self.jobs.flight(flow)?;
         let job = &self.jobs.jobs[flight.job];
         let host = job.hosts(&job.messages[flight.message as usize])[end];
-        note(&mut self.progress[self.hosts[&host]], &self.jobs, flight);
+        let index = self.hosts[&host];
+        note(&mut self.progress[index], &self.jobs, flight);
+        Some(index)
     }
 
     /// Starts flows that begin at one instant.

@@ -13,6 +13,8 @@ use units::Nanos;
 const BEGUN: u32 = 1 << 31;
 /// It has ended.
 const ENDED: u32 = 1 << 30;
+/// The moments after which a call of [`Progress::advance`] returns, if all take no time: others look at the run in between.
+const MOMENTS_MAX: u32 = 1 << 12;
 
 /// The ranks at one host.
 #[derive(Debug, Serialize, Deserialize)]
@@ -109,8 +111,8 @@ impl Progress {
         }
     }
 
-    /// Does everything that can be done at `now`.
-    pub fn advance(&mut self, now: Nanos, jobs: &Jobs, out: &mut Advance) {
+    /// Does everything that can be done at `now`. Returns whether that is all: otherwise it is due at once.
+    pub fn advance(&mut self, now: Nanos, jobs: &Jobs, out: &mut Advance) -> bool {
         for (index, it) in self.ranks.iter_mut().enumerate() {
             if it.iteration.is_none() && jobs.jobs[it.job].start <= now {
                 it.begin_iteration(index, 0, it.steps(jobs), out);
@@ -121,8 +123,10 @@ impl Progress {
                 }
             }
         }
+        let mut moments = 0;
         loop {
             while let Some((index, step, moment)) = self.come.pop_front() {
+                moments += 1;
                 self.ranks[index].settle(index, (step, moment), jobs, out);
             }
             out.ready.sort_unstable();
@@ -140,8 +144,13 @@ impl Progress {
             if self.come.is_empty() && out.ready.is_empty() {
                 break;
             }
+            if moments >= MOMENTS_MAX {
+                self.due = now;
+                return false;
+            }
         }
         self.due = self.ranks.iter().map(|it| it.due(jobs)).min().unwrap_or(Nanos::NEVER);
+        true
     }
 
     fn occupy_cpus(&mut self, index: usize, now: Nanos, jobs: &Jobs, out: &mut Advance) {

@@ -28,7 +28,7 @@ fn network(jobs: Vec<PlannedJob>) -> NetworkSpec {
 /// The times at which the first iteration of a job with these ranks begins and ends, and those of the model.
 fn times(ranks: &[&str]) -> [[u64; 2]; 2] {
     let network = network(vec![goal(ranks).unwrap()]);
-    let model = ideal(&network, 0, Alone::InNetwork).unwrap()[0].map(|at| at.0);
+    let model = ideal(&network, 0, 1, Alone::InNetwork).unwrap()[0].map(|at| at.0);
     let outcome = Simulation::new(network, Options::default()).run(core::iter::empty(), &mut ()).unwrap();
     let it = outcome.jobs[0].iterations[0];
     [[it.begin.0, it.end.0], model]
@@ -74,16 +74,17 @@ fn operations_with_one_cpu_begin_one_after_the_other_and_sends_before_calculatio
     let [run, _] = times(&["calc 90000\nsend 1024b to 1", "r: recv 1024b from 0\nc: calc 5\nc requires r"]);
     assert_eq!(run[1], 1_000 + 90_000);
     let [run, _] = times(&["a: calc 10\nb: send 1024b to 1\nb requires a\ncalc 90000", "recv 1024b from 0"]);
-    assert!(run[1] > 1_000 + 90_010 + PACKET, "a send waits for its CPU");
+    let sent = 1_000 + 90_010 + 2 * (PACKET + 1_000);
+    assert_eq!(run[1], sent + 2 * (ACKNOWLEDGEMENT + 1_000), "a send waits for its CPU");
 }
 
 #[test]
 fn messages_with_one_tag_belong_together_in_their_order_and_others_by_their_tags() {
-    let [run, _] = times(&[
-        "send 10b to 1 tag 1\nsend 20b to 1 tag 2\nsend 30b to 1 tag 1",
-        "recv 20b from 0 tag 2\nrecv 10b from 0 tag 1\nrecv 30b from 0 tag 1",
-    ]);
-    assert!(run[1] > 1_000);
+    let sends = "send 10b to 1 tag 1\nsend 20b to 1 tag 2\nsend 30b to 1 tag 1";
+    goal(&[sends, "recv 20b from 0 tag 2\nrecv 10b from 0 tag 1\nrecv 30b from 0 tag 1"]).unwrap();
+    let error =
+        goal(&[sends, "recv 20b from 0 tag 1\nrecv 10b from 0 tag 2\nrecv 30b from 0 tag 1"]).unwrap_err();
+    assert_eq!(error.to_string(), "line 8: it receives 20 bytes, and rank 0 sends 10");
     let error = goal(&["send 10b to 1\nsend 30b to 1", "recv 30b from 0\nrecv 10b from 0"]).unwrap_err();
     assert_eq!(error.to_string(), "line 7: it receives 30 bytes, and rank 0 sends 10");
 }
@@ -101,11 +102,22 @@ fn a_message_of_zero_bytes_is_a_packet_and_one_within_a_host_takes_no_time() {
 }
 
 #[test]
+fn a_long_series_of_operations_without_time_is_divided_into_turns() {
+    let mut job = goal(&["a: calc 0\nb: calc 0\nb requires a"]).unwrap();
+    job.iterations = 10_000;
+    let network = network(vec![job]);
+    let outcome = Simulation::new(network, Options::default()).run(core::iter::empty(), &mut ()).unwrap();
+    assert_eq!(outcome.jobs[0].iterations.len(), 10_000);
+    assert_eq!(outcome.end.0, 1_000);
+    assert!(outcome.events >= 4, "{} events", outcome.events);
+}
+
+#[test]
 fn an_iteration_of_a_rank_begins_when_its_last_one_has_ended_there_and_early_messages_wait() {
     let mut job = goal(&["send 1024b to 1", "r: recv 1024b from 0\nc: calc 50000\nc requires r"]).unwrap();
     job.iterations = 40;
     let network = network(vec![job]);
-    let model = ideal(&network, 0, Alone::InNetwork).unwrap();
+    let model = ideal(&network, 0, 40, Alone::InNetwork).unwrap();
     let outcome = Simulation::new(network, Options::default()).run(core::iter::empty(), &mut ()).unwrap();
     let run: Vec<_> = outcome.jobs[0].iterations.iter().map(|it| [it.begin, it.end]).collect();
     assert_eq!(run, model);
@@ -156,6 +168,9 @@ fn what_is_no_job_is_refused_by_its_line() {
             "line 5: expected a closing brace or the end of a comment, not the end of the file",
         ),
         ("num_ranks 1\nrank 0 {\ncalc 5\n}\nrank 0 {\n}", "line 5: rank 0 is there twice"),
+        ("num_ranks 1\nrank 0 {\n}\nrank 0 {\ncalc 5\n}", "line 4: rank 0 is there twice"),
+        ("num_ranks 1", "line 2: expected an operation of some rank, not the end of the file"),
+        ("num_ranks 1\nrank 0 {\nsend 5b to 0 tag 1 tag 2\n}", "line 3: tag is there twice"),
         ("num_ranks 1\nrank 0 {\ncalc\n}", "line 3: expected a number, not the end of the line"),
         (
             "num_ranks 1\nrank 0 {\ncalc 3600000000001\n}",

@@ -18,7 +18,7 @@ struct Row<'a> {
     begin_ns: u64,
     end_ns: u64,
     time_ns: u64,
-    /// None for a trace.
+    /// None for a trace and a pipeline.
     exposed_ns: Option<u64>,
     ideal_ns: u64,
     slowdown: String,
@@ -60,7 +60,9 @@ fn rows(
     (collected, outcome): (&Collected, &JobOutcome),
     out: &mut Writer<impl Write>,
 ) -> io::Result<Sums> {
-    let alone = |alone| ideal(&scenario.network, job, alone).unwrap_or_default();
+    // As many as have ended, at most 1,000,000.
+    let ended = outcome.iterations.len() as u32;
+    let alone = |alone| ideal(&scenario.network, job, ended, alone).unwrap_or_default();
     let (ideals, one_site) = (alone(Alone::InNetwork), alone(Alone::AtOneSite));
     let time_of = |[begin, end]: &[Nanos; 2]| end.since(*begin).0;
     let mut sums = Sums::default();
