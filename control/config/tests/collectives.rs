@@ -256,6 +256,18 @@ fn a_collective_that_the_limit_cuts_short_says_where_it_is() {
 }
 
 #[test]
+fn flows_of_a_collective_alone_are_not_sampled_one_by_one() {
+    let build = |more: &str| {
+        let text = format!("{STAR}\n[sampling]\nflows = [\"it\"]\n{more}");
+        ScenarioFile::parse(&text, "test.toml").expect("it is valid").build(&[]).map(|_| ())
+    };
+    let error = build("").unwrap_err().to_string();
+    assert!(error.contains("sampling.flows: it matches no group"), "{error}");
+    let traffic = "[[traffic]]\ngroup = \"it\"\npattern = \"pairs\"\nsources = [\"h0\"]\ndestinations = [\"h1\"]\nsize = \"1MB\"\n";
+    build(traffic).expect("a group of traffic, too");
+}
+
+#[test]
 fn a_trace_is_refused_by_file_and_line_and_a_collective_by_its_key() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("traces");
     fs::create_dir_all(&folder).expect("a folder for the test");

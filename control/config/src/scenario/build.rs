@@ -339,7 +339,10 @@ fn sampling(
     problems: &Problems<'_>,
 ) -> (Sampling, Vec<NodeId>) {
     let decl = &written.sampling;
-    let groups = || traffic.groups.iter().map(String::as_str);
+    // Flows of collectives have no rates of their own.
+    let has_part = |group: &usize| traffic.workload.parts.iter().any(|it| usize::from(it.group) == *group);
+    let drawn: Vec<usize> = (0..traffic.groups.len()).filter(has_part).collect();
+    let groups = || drawn.iter().map(|group| traffic.groups[*group].as_str());
     let flows = values(&decl.flows).flat_map(|name| Names::find(name, "group", groups(), problems));
     let switches: Vec<NodeId> = ids(topology).filter(|id| topology.node(*id).role == Role::Switch).collect();
     let names = || switches.iter().map(|id| topology.node(*id).name.as_str());
@@ -350,7 +353,7 @@ fn sampling(
         interval: or(&decl.interval, default),
         rows,
         ports: sampled_ports(decl, topology, problems),
-        groups: flows.map(|index| index as u16).collect(),
+        groups: flows.map(|index| drawn[index] as u16).collect(),
     };
     (sampling, taps.map(|index| switches[index]).collect())
 }
