@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from longspan._files import StrPath
 
@@ -69,6 +71,12 @@ def run(binary: StrPath | None, arguments: list[str], no_is_an_answer: bool = Fa
     if no_is_an_answer and done.returncode == 1 and done.stdout:
         return done.stdout, said
     raise LongspanError(done.returncode, said, command)
+
+
+def listed(values: Any) -> list[Any]:
+    """The values, or the one: a text or a table is not taken apart."""
+    is_one = isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable)
+    return [values] if is_one else list(values)
 
 
 def named(name: str, value: str) -> str:

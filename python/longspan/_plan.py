@@ -9,6 +9,7 @@ import pandas as pd
 
 from longspan import _binary
 from longspan._files import StrPath
+from longspan._toml import plain
 
 Option = str | int | float | bool | Sequence[str | int] | Mapping[str, str]
 
@@ -69,6 +70,7 @@ def plan(
 
 
 def option(name: str, value: Option | Path | None) -> list[str]:
+    value = plain(value)
     if value is None or value is False:
         return []
     if value is True:

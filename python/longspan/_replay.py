@@ -9,6 +9,8 @@ import pandas as pd
 from longspan import _binary
 from longspan._files import Directory, StrPath, absolute, read_csv
 
+Faults = Iterable[tuple[str, str, str]] | Mapping[str, Iterable[tuple[str, str]]]
+
 
 class Replay:
     """The results of a replay.
@@ -50,12 +52,27 @@ def exact(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return table
 
 
+def fault_options(faults: Faults) -> list[str]:
+    """An option for each fault. Raises ValueError."""
+    if isinstance(faults, Mapping):
+        stated = [(port, of_port) for port, each in faults.items() for of_port in each]
+    else:
+        stated = [(fault[0], fault[1:]) for fault in faults]
+    options = []
+    for port, times in stated:
+        if isinstance(times, str) or len(times) != 2:
+            raise ValueError(f"{times!r} of {port!r} are not the two instants of a fault, such as ('3ms', '500ms')")
+        options.append(f"--fault={_binary.named(port, '..'.join(times))}")
+    return options
+
+
 def replay(
     config: StrPath,
     inputs: Mapping[str, StrPath] = {},
     *,
     split: StrPath | None = None,
-    sources: Mapping[str, Iterable[str]] = {},
+    sources: Mapping[str, str | Iterable[str]] = {},
+    faults: Faults = (),
     speed: str | None = None,
     loop: int | None = None,
     sample: str | None = None,
@@ -69,6 +86,8 @@ def replay(
     inputs: captures by the ports through which their frames enter, such as {"dc0": "hosts.pcap"}
     split, sources: a capture of several ports, and the addresses or interfaces by the ports that they enter, such as
         {"dc0": ["10.0.17.0/24"]}
+    faults: when links of a bundle have no carrier, after the first frame: [("lh0", "3ms", "500ms")], or by port:
+        {"lh0": [("3ms", "500ms")]}
     speed: such as "1000x" or "line-rate"
     loop: how many times each capture is replayed
     sample, rows: interval and greatest number of rows of `series`, such as "10us"
@@ -81,7 +100,9 @@ def replay(
     arguments = ["replay", f"--config={absolute(config)}"]
     arguments += [f"--out-dir={directory.path}", f"--events={directory.path / 'events.jsonl'}"]
     arguments += [f"--in={_binary.named(port, absolute(capture))}" for port, capture in inputs.items()]
-    arguments += [f"--from={_binary.named(port, ','.join(of_port))}" for port, of_port in sources.items()]
+    joined = {port: ",".join(_binary.listed(of_port)) for port, of_port in sources.items()}
+    arguments += [f"--from={_binary.named(port, of_port)}" for port, of_port in joined.items()]
+    arguments += fault_options(faults)
     options = {"speed": speed, "loop": loop, "sample": sample, "rows": rows}
     arguments += [f"--{name}={value}" for name, value in options.items() if value is not None]
     if split is not None:

@@ -98,9 +98,9 @@ def simulate(
     scenario: StrPath,
     *,
     set: Mapping[str, Value] = {},
-    sweep: Mapping[str, Iterable[Value]] = {},
+    sweep: Mapping[str, Value | Iterable[Value]] = {},
     seeds: int | range = 1,
-    variants: Iterable[str] = (),
+    variants: str | Iterable[str] = (),
     quick: bool = False,
     out: StrPath | None = None,
     again: bool = False,
@@ -112,7 +112,8 @@ def simulate(
 
     scenario: the scenario file
     set: values by their dotted keys, such as {"topology.rate": "400G"}. A str is a text, whatever it looks like
-    sweep: several values for each key; sweeps of several keys run in every combination
+    sweep: several values for each key, or the one, such as a str or a dict; sweeps of several keys run in every
+        combination
     seeds: how many, from the scenario's own on; or range(1001, 1021)
     variants: those to run, or the one; all, if none is named
     quick: applies the `quick` values of the scenario, which make it short
@@ -126,14 +127,15 @@ def simulate(
     directory = Directory(out)
     arguments = ["simulate", absolute(scenario), f"--out={directory.path}"]
     arguments += [f"--set={_binary.named(key, to_toml(value))}" for key, value in set.items()]
-    arguments += [f"--sweep={_binary.named(key, ','.join(map(to_toml, values)))}" for key, values in sweep.items()]
+    joined = {key: ",".join(map(to_toml, _binary.listed(values))) for key, values in sweep.items()}
+    arguments += [f"--sweep={_binary.named(key, values)}" for key, values in joined.items()]
     if isinstance(seeds, range):
         if seeds.step != 1 or not seeds:
             raise ValueError(f"seeds are consecutive, and there is at least one: not {seeds}")
         arguments.append(f"--seed={seeds.start}")
         seeds = len(seeds)
     arguments.append(f"--seeds={seeds}")
-    arguments += [f"--only-variant={name}" for name in ([variants] if isinstance(variants, str) else variants)]
+    arguments += [f"--only-variant={name}" for name in _binary.listed(variants)]
     arguments += [f"--{name}" for name, on in [("quick", quick), ("again", again)] if on]
     arguments += [f"--{name}={n}" for name, n in [("jobs", jobs), ("threads", threads)] if n is not None]
     _binary.run(binary, arguments)

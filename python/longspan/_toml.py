@@ -5,7 +5,9 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import Union
+from typing import Any, Union
+
+import numpy as np
 
 Value = Union[str, bool, int, float, Sequence["Value"], Mapping[str, "Value"]]
 Scalar = Union[str, bool, int, float]
@@ -29,8 +31,14 @@ def is_toml(text: str) -> bool:
     return True
 
 
+def plain(value: Any) -> Any:
+    """The value of Python that a scalar of NumPy stands for; another value as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def inline(value: Value) -> str:
     """The value as TOML that may stand within an array or a table. Raises TypeError."""
+    value = plain(value)
     if isinstance(value, str):
         # JSON's escapes are those of TOML, which has one more.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -10,6 +10,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
 import pandas as pd
 
 import longspan
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DUMBBELL = ROOT / "config/scenarios/dumbbell.toml"
 DEADLOCK = ROOT / "config/experiments/deadlock.toml"
 GATEWAY = ROOT / "config/gateways/replay.toml"
+BUNDLE = ROOT / "config/gateways/bundle.toml"
 CAPTURE = ROOT / "tests/data/captures/rxe-cm-multiqp.pcap"
 SOURCES = {"dc0": ["52:54:00:00:00:01"], "lh0": ["52:54:00:00:00:02"]}
 
@@ -135,6 +137,25 @@ class Simulate(InDirectory):
         self.assertEqual(len(run.flows), 1)
         with self.assertRaisesRegex(TypeError, "no form in TOML"):
             longspan.simulate(DUMBBELL, set={"host.mtu": None})
+
+    def test_a_text_a_table_or_a_number_is_one_value_of_a_sweep(self):
+        run = longspan.simulate(DUMBBELL, quick=True, sweep={"scenario.title": "abc"})
+        self.assertEqual(list(run.summary["parameter.scenario.title"]), ["abc"])
+        run = longspan.simulate(DUMBBELL, quick=True, sweep={"switch.ecn": {"on": False}, "host.mtu": np.int64(1024)})
+        self.assertEqual(list(run.summary["ecn.marked"]), [0])
+        self.assertEqual(list(run.summary["parameter.host.mtu"]), [1024])
+
+    def test_scalars_of_numpy_are_set_as_those_of_python(self):
+        values = {"host.mtu": np.int64(1024), "scenario.title": np.str_("5"), "switch.ecn": {"on": np.bool_(False)}}
+        run = longspan.simulate(DUMBBELL, quick=True, set=values)
+        self.assertEqual(list(run.summary["parameter.host.mtu"]), [1024])
+        self.assertEqual(list(run.summary["parameter.scenario.title"]), ["5"])
+        self.assertEqual(list(run.summary["ecn.marked"]), [0])
+        run = longspan.simulate(DUMBBELL, quick=True, sweep={"switch.ecn.on": np.array([False, True])})
+        self.assertEqual(list(run.summary["parameter.switch.ecn.on"]), [False, True])
+        self.assertEqual(list(run.summary["ecn.marked"] > 0), [False, True])
+        with self.assertRaisesRegex(TypeError, "no form in TOML"):
+            longspan.simulate(DUMBBELL, set={"host.mtu": np.datetime64("2026-01-01")})
 
     def test_a_key_with_an_equals_sign_is_refused(self):
         with self.assertRaisesRegex(ValueError, "'host.mtu=1024' cannot be"):
@@ -255,6 +276,29 @@ class Replay(InDirectory):
         self.assertEqual(run.json["input"]["read"]["frames"], 2 * 711)
         self.assertLessEqual(len(run.series), 10)
 
+    def test_a_text_is_one_source(self):
+        several = longspan.replay(GATEWAY, split=CAPTURE, sources=SOURCES)
+        one = longspan.replay(GATEWAY, split=CAPTURE, sources={port: of_port for port, [of_port] in SOURCES.items()})
+        self.assertEqual(list(one.ports["in.frames"]), list(several.ports["in.frames"]))
+
+    def test_frames_leave_through_the_other_link_of_a_bundle_while_one_is_down(self):
+        whole = longspan.replay(BUNDLE, {"dc0": CAPTURE}).ports.set_index("name")
+        self.assertEqual(whole.loc[["lh0", "lh1"], "bundle.failures"].tolist(), [0, 0])
+        times = ("0ms", "1000s")
+        for faults in [[("lh0", *times)], {"lh0": [times]}]:
+            ports = longspan.replay(BUNDLE, {"dc0": CAPTURE}, faults=faults).ports.set_index("name")
+            self.assertEqual(ports.loc[["lh0", "lh1"], "bundle.failures"].tolist(), [1, 0])
+            self.assertEqual(ports.loc[["lh0", "lh1"], "out.frames"].tolist(), [0, whole["out.frames"].sum()])
+        both = {"lh0": [("1ms", "2ms"), ("3ms", "4ms")], "lh1": [("5ms", "6ms")]}
+        ports = longspan.replay(BUNDLE, {"dc0": CAPTURE}, faults=both).ports.set_index("name")
+        self.assertEqual(ports.loc[["lh0", "lh1"], "bundle.failures"].tolist(), [2, 1])
+
+    def test_a_fault_without_two_instants_is_refused(self):
+        for faults in ["lh0", ["lh0=3ms..5ms"], [("lh0", "3ms")], {"lh0": ("3ms", "5ms")}, {"lh0": [("1ms",) * 3]}]:
+            with self.subTest(faults=faults), self.assertRaisesRegex(ValueError, "not the two instants of a fault"):
+                longspan.replay(BUNDLE, {"dc0": CAPTURE}, faults=faults)
+        self.fails(2, "belongs to no bundle", longspan.replay, BUNDLE, {"dc0": CAPTURE}, faults=[("dc0", "0s", "5ms")])
+
     def test_a_capture_may_have_any_path(self):
         for name in ["-", "a b=c.pcap"]:
             shutil.copy(CAPTURE, name)
@@ -282,6 +326,8 @@ class Plan(InDirectory):
         plan = longspan.plan("40G", delay="1ms", scheme="pfc", priorities=[3, 4], watchdog={"SONiC": "1ms"}, lscc=True)
         self.assertEqual((plan.json["scheme"], plan.json["priorities"], plan.json["lscc"]), ("pfc", [3, 4], True))
         self.assertIn(("SONiC", 1_000_000), [(dog["name"], dog["detection_ns"]) for dog in plan.json["watchdogs"]])
+        plan = longspan.plan("40G", delay="1ms", priorities=[np.int64(3)], lscc=np.bool_(True), prove=np.bool_(False))
+        self.assertEqual((plan.json["priorities"], plan.json["lscc"]), ([3], True))
         self.fails(2, "unexpected argument '--schema'", longspan.plan, "40G", delay="1ms", schema="pfc")
 
     def test_a_plan_that_does_not_hold_says_why_and_writes_nothing(self):
