@@ -49,8 +49,8 @@ pub enum Flood {
     },
     /// Sixteen stations in turn, through a bridge.
     FewStations,
-    /// Frames through a router with a kernel path. What is dropped is made anew for the next burst, and so, to compare, is
-    /// all else.
+    /// Frames through a router with a kernel path. A router drops or punts frames, so each burst is made anew, in both
+    /// floods alike.
     Routed {
         /// Every second one goes to the gateway itself.
         to_gateway: bool,

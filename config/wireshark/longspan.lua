@@ -2,8 +2,8 @@
 -- telemetry and direct INT in RoCEv2. docs/captures.md says where this file goes, and how to filter.
 --
 -- A format is a table of rows: offset, type, filter name behind `longspan.`, label, options. A new one needs nothing else.
--- What a gateway would refuse is expert information that names the field as the gateway does. The file runs under the Lua
--- of each Wireshark since 4.0 (5.2 and 5.4), so it has no operators on bits.
+-- A field that a gateway would refuse is marked as expert information, with the gateway's name for it. The file runs
+-- under the Lua of each Wireshark since 4.0 (5.2 and 5.4), so it has no operators on bits.
 
 local longspan = Proto("longspan", "Longspan")
 
@@ -64,7 +64,7 @@ local function row(at, kind, name, label, options)
     return options
 end
 
--- What is read but not shown: Wireshark's own dissector does that.
+-- A field that is read but not shown: Wireshark's own dissector shows it.
 local function check(at, kind, refused, valid, mask)
     return row(at, kind, nil, nil, { refused = refused, valid = valid, mask = mask })
 end
@@ -514,7 +514,7 @@ local function dissect_feedback(tvb, pinfo, tree)
     fill_columns(rate_feedback, message)
 end
 
--- What stands behind the BTH, if its opcode or its reserved bits say so: 0x40 collected, 0x20 returned, 0x10 eight hops.
+-- The headers behind the BTH that its opcode or reserved bits announce: 0x40 collected, 0x20 returned, 0x10 eight hops.
 local function dissect_roce(range, pinfo, tree)
     local length = range:len() - (pinfo.caplen < pinfo.len and 0 or ICRC_LEN)
     if length <= BTH_LEN then return end

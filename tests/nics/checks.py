@@ -295,5 +295,5 @@ CHECKS = (
     ("restart", "kill -9 and start", killed_and_starts_again),
     ("forwarding", "frames lost at the taps", taps_lost_nothing),
     ("commissioning", "nothing is wrong", commission.names_nothing),
-    ("commissioning", "an MTU of 1500 on the way", commission.names_a_short_mtu),
+    ("commissioning", "packets of 2,048 bytes and more dropped on the way", commission.names_a_short_mtu),
 )

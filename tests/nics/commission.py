@@ -21,8 +21,8 @@ LONG = ("0x0800 0x0800", "0x1000 0x1000")
 
 @contextmanager
 def joined(side, *lost):
-    """Joins the tap to a veth, whose end `far` is for the other gateway. On the way to the guest, packets of the
-    lengths `lost` go nowhere. A filter sees what comes in by an interface, so the tap itself would not do."""
+    """Joins the tap to a veth, whose end `far` is for the other gateway. Packets of the lengths `lost` are
+    dropped on the way to the guest. A filter sees what comes in by an interface, so the tap itself would not do."""
 
     def redirect(source, sink, place, protocol, match):
         rule = f"filter add dev {source} parent ffff: prio {place} protocol {protocol} u32 match {match}"

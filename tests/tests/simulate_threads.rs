@@ -51,7 +51,7 @@ fn threads_change_no_result_of_any_scenario_with_long_links() {
     assert!(compared >= 10, "{compared} scenarios have long links");
 }
 
-/// What a run shows, and how many rounds its parts took.
+/// The results of a run, and the number of rounds that its parts took.
 #[derive(Default)]
 struct Counted {
     seen: Seen,

@@ -15,7 +15,7 @@ pub struct NetworkSpec {
     pub nodes: Vec<NodeSpec>,
     /// The links between them. A port has at most one link, and a host has one port: [`PortId`] 0.
     pub links: Vec<LinkSpec>,
-    /// What its hosts do together.
+    /// The jobs of its hosts.
     pub jobs: Arc<Jobs>,
 }
 

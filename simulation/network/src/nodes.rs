@@ -68,6 +68,6 @@ pub(crate) struct Station {
     pub timers: usize,
     /// The number of queue pairs that it had released at the end of its last turn.
     pub released: u64,
-    /// What its ranks of jobs do.
+    /// The progress of its ranks in jobs.
     pub progress: Progress,
 }

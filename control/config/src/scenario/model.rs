@@ -45,7 +45,7 @@ pub struct Scenario {
     pub switches: Vec<(String, String)>,
 }
 
-/// What results say of a collective.
+/// The description of a collective in results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collected {
     /// Its name.

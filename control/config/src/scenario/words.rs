@@ -19,7 +19,7 @@ words! {
         "poisson" => Poisson, "pairs" => Pairs, "all-to-all" => AllToAll, "permutation" => Permutation,
         "list" => List,
     }
-    /// What the ranks of a collective do.
+    /// The kind of a collective.
     pub(super) enum CollectiveWord {
         "ring-all-reduce" => RingAllReduce, "tree-all-reduce" => TreeAllReduce, "reduce-scatter" => ReduceScatter,
         "all-gather" => AllGather, "all-to-all" => AllToAll, "pipeline" => Pipeline,

@@ -35,7 +35,7 @@ pub fn of_scenario(scenario: &Scenario) -> String {
     let Scenario { name, network, topology, groups, traffic, collectives, sampling, switches, .. } = scenario;
     digest.debug(&(name, scenario.options(), &network.links, topology));
     digest.debug(&(groups, traffic, sampling, switches));
-    // Those of scenarios without collectives are as before there were any.
+    // Scenarios without collectives keep the digests that they had before there were any.
     if !network.jobs.is_empty() {
         digest.debug(&(&network.jobs, collectives));
     }

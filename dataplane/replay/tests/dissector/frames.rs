@@ -189,7 +189,7 @@ pub fn cut_seeds() -> Vec<Frame> {
     all_seeds().into_iter().flat_map(|(seed, framed)| cuts(framed(&seed))).collect()
 }
 
-/// What hosts and gateways of others send: a capture of soft-RoCE, and experimental messages to another address.
+/// Frames that hosts and gateways of others send: a capture of soft-RoCE, and experimental messages to another address.
 pub fn of_others() -> Vec<Frame> {
     let elsewhere = |ether_type| move |it: Vec<u8>| ethernet(MacAddress::NEAREST_BRIDGE, ether_type, &it);
     let mut frames: Vec<_> = seeds("wire_grants").into_iter().map(elsewhere(grants::ETHER_TYPE)).collect();

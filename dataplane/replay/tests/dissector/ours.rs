@@ -1,5 +1,5 @@
-//! What the parsers of the gateway read in a frame, in the dissector's names. Every value is taken apart whole, so that a
-//! new format or field does not compile before it has its names here.
+//! The fields that the gateway's parsers read in a frame, in the dissector's names. Every value is taken apart whole,
+//! so that a new format or field does not compile before it has its names here.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -270,7 +270,7 @@ fn feedback(packet: &[u8]) -> Ours {
     Ours::Fields(kind, fields)
 }
 
-/// What a packet is that the gateway does not take as feedback.
+/// The reading of a packet that the gateway does not take as feedback.
 fn feedback_error(error: ParseError) -> Ours {
     match error {
         ParseError::Invalid { protocol: Protocol::RateFeedback, field, .. } => match field {

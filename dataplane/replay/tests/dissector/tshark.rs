@@ -1,4 +1,4 @@
-//! What tshark shows with the dissector.
+//! The output of tshark with the dissector.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};

@@ -218,7 +218,7 @@ impl Host {
     }
 
     /// Opens the receiving end of a flow whose sender started before, perhaps before the latest call. Without connection
-    /// management a receiver sends nothing by itself, so that nobody can tell.
+    /// management a receiver sends nothing by itself, so the late call changes nothing that others see.
     pub fn accept(&mut self, connection: &Connection) {
         self.connect(self.now, connection);
     }

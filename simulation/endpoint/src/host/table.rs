@@ -40,7 +40,7 @@ pub(super) enum Places {
 }
 
 impl Places {
-    /// Those of a transport.
+    /// The maximum for a transport.
     pub fn of(transport: &Transport) -> Self {
         match transport {
             Transport::NewReno(_) => Self::Ports,

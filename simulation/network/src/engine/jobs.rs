@@ -104,7 +104,7 @@ impl Part {
     }
 }
 
-/// What has become of all jobs, as far as the hosts of `parts` know.
+/// The outcomes of all jobs, as far as the hosts of `parts` know.
 pub(super) fn outcomes(parts: &[Part]) -> Vec<JobOutcome> {
     let jobs = parts[0].jobs.jobs.clone();
     let stations = || parts.iter().flat_map(|part| &part.stations);

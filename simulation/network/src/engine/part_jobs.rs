@@ -25,7 +25,7 @@ pub(super) struct PartJobs {
     pub advance: Advance,
 }
 
-/// What the hosts of a part have yet to do.
+/// The work that is left to the hosts of a part.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Left {
     /// Ranks that are not done.

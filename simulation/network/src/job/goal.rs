@@ -37,19 +37,19 @@ const TIME_MAX: u64 = 3_600_000_000_000;
 pub struct GoalError {
     /// The line.
     pub line: u32,
-    /// What is wrong there.
+    /// The fault in it.
     pub why: GoalFault,
 }
 
-/// What is wrong in a line.
+/// A fault in a line.
 #[derive(Debug, thiserror::Error)]
 pub enum GoalFault {
-    /// It has something else than what may stand there.
+    /// The line has an unexpected text.
     #[error("expected {want}, not {got}")]
     Expected {
-        /// What may stand there.
+        /// The text that is expected.
         want: &'static str,
-        /// What does.
+        /// The text that the line has.
         got: String,
     },
     /// A number is too large.

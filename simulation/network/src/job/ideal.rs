@@ -157,7 +157,7 @@ impl<'a> Model<'a> {
         for it in flights {
             let [sender, receiver] = it.hosts.map(|host| self.settings(host));
             let wire = wire_bytes(sender, it.bytes);
-            // What acknowledgements leave of a link that carries data in the other direction, too.
+            // The share that acknowledgements leave of a link that carries data in the other direction, too.
             let share = wire as f64 / (wire + acknowledgements(sender, it.bytes)) as f64;
             let hop = |leg: &Leg| Hop {
                 rate: if busy[leg.back] { scaled(leg.hop.rate, share) } else { leg.hop.rate },
@@ -185,7 +185,7 @@ impl<'a> Model<'a> {
         let (mut first, mut left, mut arrived) = (now, now, Nanos::ZERO);
         for (index, (leg, hop)) in flight.there.iter().zip(path).enumerate() {
             behind = Interval(behind.0.saturating_sub(latency(hop).0));
-            // One flow takes one of the parallel links.
+            // A flow takes one of the parallel links.
             let share = hop.rate.bits_per_second() as f64 / leg.hop.rate.bits_per_second() as f64;
             let time = scaled(leg.capacity, share).serialization().time_of(WireBytes(wire));
             let has_work = self.free[leg.way] > first;
@@ -263,7 +263,7 @@ fn wire_bytes(sender: &HostSettings, bytes: u64) -> u64 {
     full * packet(mtu) + packet(bytes - full * mtu)
 }
 
-/// Bytes of its acknowledgements on a link. One is as long as a packet without payload.
+/// Bytes of its acknowledgements on a link. Each is as long as a packet without payload.
 fn acknowledgements(sender: &HostSettings, bytes: u64) -> u64 {
     let every = match sender.transport {
         Transport::GoBackN(it) => u64::from(it.ack_every.get()),

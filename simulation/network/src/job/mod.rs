@@ -1,4 +1,4 @@
-//! Jobs: what several hosts do together, such as a collective, a training step or a trace.
+//! Jobs: the work that several hosts share, such as a collective, a training step or a trace.
 //!
 //! A [`Job`] has the form of GOAL (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", ICPP 2009). Each
 //! rank has operations that wait for each other. All of these dependencies are within the rank, so that a part of the
@@ -60,20 +60,20 @@ pub struct Rank {
     pub host: NodeId,
     /// Its operations.
     pub operations: Vec<Operation>,
-    /// What they wait for.
+    /// The dependencies of its operations.
     pub after: Vec<After>,
 }
 
 /// An operation of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// What it does.
+    /// Its action.
     pub act: Act,
     /// The CPU of the rank on which it begins.
     pub cpu: u8,
 }
 
-/// What an operation does.
+/// The action of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Sends a message to a rank.
@@ -114,7 +114,7 @@ pub struct After {
 pub enum Moment {
     /// It begins: `irequires` of GOAL.
     Begins,
-    /// Of a send: its last packet leaves. What waits for it follows on the link, as over one queue pair.
+    /// Of a send: its last packet leaves. An operation that waits for it follows on the link, as over one queue pair.
     Leaves,
     /// It has ended: `requires` of GOAL.
     Ends,
@@ -128,7 +128,7 @@ pub struct JobError {
     pub rank: u32,
     /// The operation, by its number in the rank.
     pub operation: u32,
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault,
 }
 

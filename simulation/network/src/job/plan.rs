@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use units::{Interval, Nanos, Priority};
 use wire::roce::QueuePair;
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Sends a message, by its number in the job.

@@ -50,7 +50,7 @@ struct Cpu {
     waiting: VecDeque<u32>,
 }
 
-/// What the ranks of a host have done in one turn.
+/// The progress of a host's ranks in one turn.
 #[derive(Debug, Default)]
 pub(crate) struct Advance {
     /// The flows that start.

@@ -118,7 +118,7 @@ impl Hosts {
         ))
     }
 
-    /// The rate at which a host of ours has the one of an option.
+    /// The rate of a host of ours that corresponds to the rate of an option.
     fn rate(&self, options: &Options<'_, '_>, name: &'static str) -> Option<BitRate> {
         Some(self.host_rate(options.rate(name)?))
     }

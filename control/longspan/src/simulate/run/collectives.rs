@@ -38,7 +38,7 @@ struct Sums {
 /// Writes the file of a run to `out`, and adds its metrics.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write(
     scenario: &Scenario,
     outcome: &Outcome,
@@ -121,7 +121,7 @@ impl Sums {
     }
 }
 
-/// Which collectives are not done, and what their first rank waits for.
+/// The collectives that are not done, each with the operation at which its first rank waits.
 pub fn unfinished(scenario: &Scenario, outcome: &Outcome) -> Option<String> {
     let of_one = |(collected, job): (&Collected, &JobOutcome)| {
         let it = job.unfinished?;
