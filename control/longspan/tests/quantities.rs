@@ -145,7 +145,9 @@ fn golden_pages_write_quantities_by_the_rule() {
 
 #[test]
 fn the_book_quotes_quantities_by_the_rule() {
-    let pages = files("docs", ".md").into_iter().chain([repository("README.md")]);
+    // Python has its own rule for the tables that it prints.
+    let pages = files("docs", ".md").into_iter().filter(|page| !page.ends_with("python.md"));
+    let pages = pages.chain([repository("README.md")]);
     assert_eq!(of_files(pages, quoted, Exact::Apart), "");
 }
 
