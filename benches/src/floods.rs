@@ -157,6 +157,7 @@ impl Flooded {
             self.burst.clear();
             self.burst.resize_with(BURST, || BenchFrame::new(&[], LENGTH as u64));
         }
+        let offered = self.burst.len();
         for slot in &mut self.burst {
             let frame = &mut self.frames[self.next];
             slot.restart(frame);
@@ -169,7 +170,7 @@ impl Flooded {
             self.shard.take_punts(|_, _, _| true);
         }
         self.burst.append(self.out.frames_mut());
-        BURST
+        offered
     }
 
     /// As many frames as there are in one round.
@@ -247,4 +248,18 @@ fn frame(
     at += udp.emit(&mut bytes[at..]).expect(room);
     bth.emit(&mut bytes[at..]).expect(room);
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_router_forwards_what_is_not_for_itself() {
+        for (to_gateway, forwarded) in [(false, BURST), (true, BURST / 2)] {
+            let mut flooded = Flooded::new(Flood::Routed { to_gateway });
+            assert_eq!(flooded.turn(), BURST);
+            assert_eq!(flooded.burst.len(), forwarded, "to the gateway: {to_gateway}");
+        }
+    }
 }

@@ -102,7 +102,7 @@ fn the_testbed_of_bifrost_goes_on_with_one_of_its_links() {
     let most = LinkPlan::new(&request).unwrap().built.bundle().unwrap().destroyed();
     for variant in ["pfc-16", "bifrost-16"] {
         let (outcome, lost) = case_a(variant, "down = [\"4ms\", \"40ms\"]");
-        assert!(lost <= most, "{variant}: {lost} of {most}");
+        assert!((most.0 / 2..=most.0).contains(&lost.0), "{variant}: {lost} of {most}");
         let moved: u64 = members(&outcome).iter().map(|it| it.moved_out.frames).sum();
         assert!(moved > 0);
         // The control: with one half of the flows on a dead link that nobody notices, more and more is lost.

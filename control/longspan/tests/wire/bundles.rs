@@ -190,17 +190,20 @@ fn come_back_longer(lab: &Lab) {
     let start = |side: usize, detour: Option<&str>| {
         Gateway::start(lab, &namespaces[side], names[side], &measuring(names[side], detour))
     };
+    const EXCHANGES: u64 = 20;
     let gateway = start(0, None);
     let delay_of = |key: &str| shown_port(&gateway.show(), "lh0")["link_delay"][key].as_u64().unwrap_or(0);
     for detour in [None, Some("100ms"), None] {
         let peer = start(1, detour);
         wait_until("frames to pass", || answers(&far, &near));
+        let before = delay_of("answered");
         match detour {
-            None => wait_until("the link to carry data", || is_up(&gateway, "lh0")),
+            None => {
+                wait_until("the link to carry data", || is_up(&gateway, "lh0"));
+                assert!(delay_of("answered") < before + EXCHANGES, "a link of the usual length needs eight");
+            }
             Some(_) => {
-                let before = delay_of("answered");
-                // Eight exchanges would do for a link of the usual length.
-                wait_until("the link to be measured", || delay_of("answered") >= before + 12);
+                wait_until("the link to be measured", || delay_of("answered") >= before + EXCHANGES);
                 assert!(!is_up(&gateway, "lh0") && is_up(&gateway, "lh1"));
                 assert!(answers(&far, &near), "frames pass through the other link");
             }
