@@ -21,8 +21,12 @@ fn files() -> Vec<PathBuf> {
 
 /// The results of a scenario on up to `threads` threads.
 fn run(scenario: &Scenario, threads: usize) -> (Outcome, Seen) {
+    observed(scenario, threads)
+}
+
+fn observed<O: Observer + Default>(scenario: &Scenario, threads: usize) -> (Outcome, O) {
     let threads = NonZeroUsize::new(threads).expect("some threads");
-    let (mut seen, options) = (Seen::default(), Options { threads, ..scenario.options() });
+    let (mut seen, options) = (O::default(), Options { threads, ..scenario.options() });
     let simulation = Simulation::new(scenario.network.clone(), options);
     let outcome = simulation.run(scenario.flows(), &mut seen);
     (outcome.unwrap_or_else(|violation| panic!("{violation}")), seen)
@@ -81,18 +85,11 @@ fn threads_that_share_a_site_change_no_result() {
     let overrides = values.map(|(key, value)| Override::new(key, value));
     let file = ScenarioFile::load(&path).unwrap_or_else(|error| panic!("{error}"));
     let scenario = file.build(&overrides).unwrap_or_else(|error| panic!("{error}"));
-    let run = |threads| {
-        let threads = NonZeroUsize::new(threads).expect("some threads");
-        let (mut counted, options) = (Counted::default(), Options { threads, ..scenario.options() });
-        let simulation = Simulation::new(scenario.network.clone(), options);
-        let outcome = simulation.run(scenario.flows(), &mut counted);
-        (outcome.unwrap_or_else(|violation| panic!("{violation}")), counted)
-    };
-    let (one, seen) = run(1);
+    let (one, seen): (_, Counted) = observed(&scenario, 1);
     assert_eq!(seen.rounds, 0);
     assert!(seen.seen.flows.len() > 20, "{}", seen.seen.flows.len());
     for threads in [2, 3] {
-        let (outcome, of_parts) = run(threads);
+        let (outcome, of_parts): (_, Counted) = observed(&scenario, threads);
         assert!(of_parts.rounds > 50, "{threads} threads took {} rounds", of_parts.rounds);
         assert!(outcome == one && of_parts.seen == seen.seen, "{threads} threads");
     }
