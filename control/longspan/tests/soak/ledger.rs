@@ -23,7 +23,7 @@ struct Explained {
     because: &'static str,
 }
 
-const EXPLAINED: [Explained; 8] = [
+const EXPLAINED: [Explained; 9] = [
     Explained {
         gateway: NEAR,
         port: "dc5",
@@ -50,6 +50,7 @@ const EXPLAINED: [Explained; 8] = [
     deep_ring(NEAR, "dc5"),
     deep_ring(NEAR, "lh0"),
     deep_ring(FAR, "lh0"),
+    deep_ring(FAR, "dc3"),
     deep_ring(FAR, "dc4"),
 ];
 
