@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use switch::LanesRefusal;
 use switch::program::ProgramError;
 use units::human::thousands;
-use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
+use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, PortSet, Priority};
 use wire::ip::Dscp;
 
 use crate::core_load::CoreLoad;
@@ -339,7 +339,8 @@ pub enum ProblemKind {
     #[error("a value is missing here")]
     Ended,
     #[error(
-        "node {node} has more links than {most}, the first on line {line}; a host has one, a switch up to 64"
+        "node {node} has more links than {most}, the first on line {line}; a host has one, a switch up to {}",
+        PortSet::CAPACITY
     )]
     ManyLinks { node: u32, most: usize, line: usize },
     #[error("host {node} has no link")]

@@ -83,7 +83,7 @@ fn a_file_with_many_problems_has_the_first_100_of_them() {
         ),
         (
             (0..40_000).map(|number| port(number, "")).collect(),
-            "40000 ports are out of range; expected 1 to 64",
+            "40000 ports are out of range; expected 1 to 128",
         ),
         (two + &"x = = 1\n".repeat(10_000), "gw.toml:9:"),
     ];

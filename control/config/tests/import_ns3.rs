@@ -207,7 +207,7 @@ fn errors_of_several_options_are_told_at_once() {
     {
         texts[2] = texts[2].replacen(old, new, 1);
     }
-    texts[2] = texts[2].replacen("PACKET_PAYLOAD_SIZE 1000", "PACKET_PAYLOAD_SIZE 9000", 1);
+    texts[2] = texts[2].replacen("PACKET_PAYLOAD_SIZE 1000", "PACKET_PAYLOAD_SIZE 9004", 1);
     let error = translate(&texts).unwrap_err().to_string();
     for name in ["CC_MODE", "SIMULATOR_STOP_TIME", "BUFFER_SIZE", "PACKET_PAYLOAD_SIZE"] {
         assert!(error.contains(name), "{name} is missing in\n{error}");

@@ -8,7 +8,7 @@ use switch::{LearnedRoute, Neighbour};
 use units::PortId;
 use wire::ethernet::MacAddress;
 
-/// The most routes, and the most next hop objects: 10,000, and those to the networks of 64 ports and bundles.
+/// The most routes, and the most next hop objects: 10,000, and those to the networks of ports and bundles.
 pub const ROUTES_MAX: usize = 10_240;
 /// The most neighbours.
 pub const NEIGHBOURS_MAX: usize = 4_096;

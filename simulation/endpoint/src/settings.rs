@@ -40,7 +40,7 @@ pub struct HostSettings {
     pub next_hop: MacAddress,
     /// The rate of its port.
     pub rate: BitRate,
-    /// Message bytes per packet (path MTU), 256 to 8192.
+    /// Message bytes per packet (path MTU), 256 to 9000.
     pub mtu: u16,
     /// The priorities for which it obeys PFC.
     pub lossless: PrioritySet,

@@ -191,7 +191,7 @@ impl Origin {
         /// 2^64 over the golden ratio.
         const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
         let station = self.station.wrapping_mul(FACTOR) >> (u64::BITS - u16::BITS);
-        // A switch has at most 64 ports.
+        // A switch has at most 128 ports.
         (self.station as u32 & 0xff) << 16 | station as u32 ^ self.vlan as u32
     }
 }

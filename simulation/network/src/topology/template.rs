@@ -1,6 +1,7 @@
 //! Templates of common networks.
 
 use super::plan::{LinkSettings, NetworkPlan, PlanError, Role};
+use units::PortSet;
 
 /// Senders and receivers on one switch: hosts `h0`, `h1`... and `r0`..., and `sw0`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,7 +108,7 @@ fn count(
     if (least..=most).contains(&got) { Ok(()) } else { Err(PlanError::Count { key, what, got, valid }) }
 }
 
-const OF_A_SWITCH: (usize, usize, &str) = (1, 64, "1 to 64, the ports of a switch");
+const OF_A_SWITCH: (usize, usize, &str) = (1, PortSet::CAPACITY, "1 to 128, the ports of a switch");
 
 fn hosts(
     plan: &mut NetworkPlan,

@@ -192,9 +192,9 @@ fn what_is_no_network_is_refused() {
     let incast =
         |senders, receivers| Incast { senders, receivers, link: settings(), receiver_link: settings() };
     assert!(matches!(incast(0, 1).plan(), Err(PlanError::Count { key: "senders", .. })));
-    let full = incast(64, 1).plan().unwrap().finish();
-    assert_eq!(full, Err(PlanError::Ports { switch: "sw0".into(), count: 65 }));
-    assert!(incast(63, 1).plan().unwrap().finish().is_ok());
+    let full = incast(128, 1).plan().unwrap().finish();
+    assert_eq!(full, Err(PlanError::Ports { switch: "sw0".into(), count: 129 }));
+    assert!(incast(127, 1).plan().unwrap().finish().is_ok());
     assert!(matches!(tree(3).plan(), Err(PlanError::Count { key: "k", got: 3, .. })));
 }
 

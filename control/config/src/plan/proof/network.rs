@@ -31,7 +31,7 @@ const ROUTER_FRAMES: u64 = 32;
 /// The payload of the frames that cost most buffer for their wire bytes: with headers, 66 bytes.
 const SMALL: u16 = 8;
 /// The longest payload of a host.
-pub(super) const LONGEST: u64 = 8_192;
+pub(super) const LONGEST: u64 = 9_000;
 
 units::named! {
     /// The frames of the senders. In each case they send in phase, to one receiver at the slowest drain, which also stops.

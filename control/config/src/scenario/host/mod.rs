@@ -30,7 +30,7 @@ table! {
     /// How a host sends.
     HostDecl {
         /// Message bytes in a packet
-        mtu: At<u16>, within(256..=8_192), default(1_024_u16);
+        mtu: At<u16>, within(256..=9_000), default(1_024_u16);
         /// Priority of acknowledgements and CNPs; `"data"` is that of the data
         control_priority: At<ControlPriority>, default(ControlPriority(Some(Priority::from_low_bits(6))));
         /// How fast it sends

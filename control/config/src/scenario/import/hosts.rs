@@ -32,7 +32,7 @@ pub(super) struct Hosts {
 impl Hosts {
     /// Reads how the hosts of `network` send, if that is known. Notes errors if an option is missing or wrong.
     pub fn new(options: &Options<'_, '_>, network: Option<&Network>) -> Option<Self> {
-        let mtu = options.number("PACKET_PAYLOAD_SIZE", 256..=8_192_u16);
+        let mtu = options.number("PACKET_PAYLOAD_SIZE", 256..=9_000_u16);
         let mode = options.value("CC_MODE", |word| match word.parse::<u32>() {
             Ok(mode) if ![8, 10].contains(&mode) => Ok(mode),
             _ => Err(ProblemKind::Malformed { got: word.chars().take(40).collect(), want: MODES }),

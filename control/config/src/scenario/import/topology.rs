@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use units::{BitRate, Interval};
+use units::{BitRate, Interval, PortSet};
 
 use super::words::{REPORTED, Reader, number, words};
 use crate::keys::running::LONGEST_DELAY;
@@ -13,8 +13,6 @@ use crate::problem::ProblemKind;
 
 /// Most nodes of a network.
 const NODES: u32 = 20_000;
-/// Most links of a switch.
-const PORTS: usize = 64;
 
 /// Nodes, numbered from 0, and links.
 pub(super) struct Network {
@@ -74,7 +72,7 @@ impl Network {
             for node in link.ends {
                 let (count, place) = first.entry(node).or_insert((0, &link.place));
                 *count += 1;
-                let most = if self.is_switch[node as usize] { PORTS } else { 1 };
+                let most = if self.is_switch[node as usize] { PortSet::CAPACITY } else { 1 };
                 if *count == most + 1 {
                     let line = problems.line(place);
                     problems.error(&link.place, ProblemKind::ManyLinks { node, most, line });

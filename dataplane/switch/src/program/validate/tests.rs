@@ -93,12 +93,12 @@ fn of_adaptive(error: AdaptiveEcnError) -> ProgramError {
 }
 
 #[test]
-fn a_switch_has_1_to_64_ports_with_different_names() {
+fn a_switch_has_1_to_128_ports_with_different_names() {
     let with = |count: usize| checked(|it| it.ports = (0..count).map(|n| port(&n.to_string())).collect());
-    assert_eq!(with(0), Err(E::PortCount { count: 0, most: 64 }));
+    assert_eq!(with(0), Err(E::PortCount { count: 0, most: 128 }));
     assert_eq!(with(1), Ok(()));
-    assert_eq!(with(64), Ok(()));
-    assert_eq!(with(65), Err(E::PortCount { count: 65, most: 64 }));
+    assert_eq!(with(128), Ok(()));
+    assert_eq!(with(129), Err(E::PortCount { count: 129, most: 128 }));
     assert_eq!(checked(|it| it.ports[2].name = b()), Err(E::DuplicateName { port: b() }));
 }
 
