@@ -34,8 +34,14 @@ mod traffic;
 use lab::Lab;
 use libtest_mimic::{Arguments, Completion, Conclusion, Trial};
 use std::process::ExitCode;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex};
+use std::time::{Duration, Instant};
 
+/// How many of the longest tests are named at the end.
+const NAMED: usize = 10;
+
+/// What each test took.
+static TOOK: Mutex<Vec<(Duration, &str)>> = Mutex::new(Vec::new());
 static WHY_NOT: LazyLock<Option<String>> = LazyLock::new(lab::why_not);
 
 fn main() -> ExitCode {
@@ -72,6 +78,7 @@ fn main() -> ExitCode {
     ];
     let conclusion: Conclusion = libtest_mimic::run(&arguments, tests.into_iter().flatten().collect());
     long_haul::print_table();
+    print_longest();
     conclusion.exit_code()
 }
 
@@ -89,7 +96,18 @@ fn on_the_wire_with_cores(count: usize, name: &'static str, test: fn(&Lab)) -> T
         if lab::cores().len() < count {
             return Ok(Completion::ignored_with(format!("needs {count} cores")));
         }
+        let start = Instant::now();
         test(&Lab::new());
+        TOOK.lock().unwrap().push((start.elapsed(), name));
         Ok(Completion::Completed)
     })
+}
+
+/// Names the tests that took longest.
+fn print_longest() {
+    let mut took = TOOK.lock().unwrap();
+    took.sort_by(|one, other| other.cmp(one));
+    for (time, name) in took.iter().take(NAMED) {
+        println!("{:5.1} s: {name}", time.as_secs_f64());
+    }
 }
