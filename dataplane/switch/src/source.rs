@@ -39,10 +39,11 @@ impl Source {
     ) -> impl Iterator<Item = (Priority, Self)> + 'a {
         let ports = (0..program.settings().ports.len() as u16).map(PortId);
         let groups = ports.flat_map(|port| Priority::all().map(move |it| (port, it)));
-        let held = groups.map(move |(ingress, group)| {
-            let waiting = ledgers.iter().map(|ledger| ledger.occupancy(ingress, egress, group).volume).sum();
-            (program.queue_of(ingress, egress, group), Self { ingress, priority: group, waiting })
-        });
-        held.filter(|(_, source)| source.waiting.frames > 0)
+        groups.filter_map(move |(ingress, group)| {
+            let held = ledgers.iter().map(|ledger| ledger.occupancy(ingress, egress, group).volume);
+            let waiting: Volume = held.sum();
+            let source = Self { ingress, priority: group, waiting };
+            (waiting.frames > 0).then(|| (program.queue_of(ingress, egress, group), source))
+        })
     }
 }

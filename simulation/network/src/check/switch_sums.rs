@@ -109,9 +109,8 @@ fn check_queues(switch: &Switch, lane: &Shard<SimFrame>, now: Nanos, port: PortI
     let has_copies = |port| lane.ingress_counters(port).copies.iter().any(|copies| copies.frames > 0);
     let together = ports(switch).any(has_copies);
     let mut sums = [Volume::ZERO; 2];
-    for priority in Priority::all() {
+    for (priority, charged) in Priority::all().zip(charged_to_queues(lane, port)) {
         let waiting = lane.queue(now, port, priority).waiting;
-        let charged = charged_to_queue(lane, port, priority);
         sums = [sums[0] + waiting, sums[1] + charged];
         let is_last = priority.index() + 1 == Priority::COUNT;
         let [queued, ledger] = if together { sums } else { [waiting, charged] };
@@ -122,11 +121,13 @@ fn check_queues(switch: &Switch, lane: &Shard<SimFrame>, now: Nanos, port: PortI
     Ok(sums[1])
 }
 
-/// The frames that the ledger has in the queue of `priority` at `egress`.
-fn charged_to_queue(lane: &Shard<SimFrame>, egress: PortId, priority: Priority) -> Volume {
-    let ledgers = [lane.ledger()];
-    let sources = Source::of_queue(lane.program(), &ledgers, egress, priority);
-    sources.map(|source| source.waiting).sum()
+/// The frames that the ledger has in the queues of each priority at `egress`.
+fn charged_to_queues(lane: &Shard<SimFrame>, egress: PortId) -> [Volume; Priority::COUNT] {
+    let mut sums = [Volume::ZERO; Priority::COUNT];
+    for (queue, source) in Source::of_port(lane.program(), &[lane.ledger()], egress) {
+        sums[queue.index()] += source.waiting;
+    }
+    sums
 }
 
 #[cfg(test)]
