@@ -14,7 +14,7 @@ from longspan._toml import Value, from_toml, to_toml
 
 # What docs/simulate.md says of fct.csv and series.csv; all other columns are numbers that may be missing.
 FLOW_TYPES = dict.fromkeys(["group", "source", "destination"], "str") | dict.fromkeys(
-    ["flow", "priority", "bytes", "start_ns", "end_ns", "fct_ns", "retransmitted", "acked_ns"], "int64"
+    ["flow", "priority", "bytes", "start_ns", "end_ns", "fct_ns", "retransmitted", "acked_ns", "counted"], "int64"
 )
 SERIES_TYPES = {"time_ns": "int64"}
 

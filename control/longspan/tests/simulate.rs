@@ -241,14 +241,14 @@ fn flows_are_written_as_they_end_and_rows_are_bounded() {
     setting.done("out", &["--only-variant", "far"]);
     let flows = fs::read_to_string(setting.scratch.path("out/far/seed-1/fct.csv")).unwrap();
     let header = "flow,group,source,destination,priority,bytes,start_ns,end_ns,fct_ns,ideal_ns,slowdown,\
-                  retransmitted,acked_ns";
+                  retransmitted,acked_ns,counted";
     let mut lines = flows.lines();
     let mut acked = Vec::new();
     assert_eq!(lines.next(), Some(header));
     for line in lines {
         let cells: Vec<_> = line.split(',').collect();
         let number = |cell: usize| cells[cell].parse::<u64>().unwrap();
-        assert_eq!((cells.len(), number(8)), (13, number(7) - number(6)), "{line}");
+        assert_eq!((cells.len(), number(8), number(13)), (14, number(7) - number(6), 1), "{line}");
         assert!(number(9) <= number(8), "{line}");
         acked.push(number(12) - number(6));
         assert!(number(12) > number(7) + 40_000, "the acknowledgement takes two links of 20 us: {line}");

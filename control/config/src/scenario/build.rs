@@ -25,7 +25,7 @@ use super::traffic::{self, Traffic};
 use super::uses::Uses;
 use crate::link::Senders;
 use crate::notes::Problems;
-use crate::place::Place;
+use crate::place::{At, Place};
 use crate::problem::ProblemKind;
 use crate::section::Section;
 use crate::table::{Shape, Table, or, values};
@@ -150,6 +150,7 @@ fn assemble(
     let switches = switches(file, &written, &topology, &traffic, (&hosts, &uses), problems);
     uses.warn(problems);
     let (sampling, taps) = sampling(&written, &topology, &traffic, problems);
+    let counted = counted(&written, &traffic, problems);
     if problems.has_errors() {
         return None;
     }
@@ -184,6 +185,7 @@ fn assemble(
         traffic: traffic.workload,
         collectives: traffic.collectives.into_iter().map(|(collected, _)| collected).collect(),
         sampling,
+        counted,
         taps,
         warnings: Vec::new(),
         switches,
@@ -329,6 +331,17 @@ fn of_host(
     let station = Station { mac: port.mac, address: written.network.address(port.address) };
     let rate = topology.links[port.link].settings.rate;
     host.settings(station, peer.mac, rate, &written.network, paths)
+}
+
+/// The times in which the flows start that metrics count. Reports an error if no flow can start then.
+fn counted(written: &Written, traffic: &Traffic, problems: &Problems<'_>) -> Option<(Nanos, Nanos)> {
+    let At { value, place } = written.sampling.counted.as_ref()?;
+    // Collectives go on after `until`.
+    if value.0.0 > written.run.until().0 && traffic.collectives.is_empty() {
+        let kind = ProblemKind::out_of_range(Interval(value.0.0), "a first time of scenario.until or less");
+        problems.error(place, kind);
+    }
+    Some(*value)
 }
 
 /// The figures to record: as stated, or all ports of a small network and the long-haul links of a large one.

@@ -37,6 +37,8 @@ pub struct Scenario {
     pub collectives: Vec<Collected>,
     /// The figures that the run records.
     pub sampling: Sampling,
+    /// Metrics of flows count those that start from the first instant on and before the second; `None` for all.
+    pub counted: Option<(Nanos, Nanos)>,
     /// The switches whose frames are captured.
     pub taps: Vec<NodeId>,
     /// All warnings.

@@ -1,7 +1,7 @@
 //! `[scenario]`, `[sampling]`, `[[claim]]`.
 
 use toml::de::DeValue;
-use units::Interval;
+use units::{Interval, Nanos};
 
 use super::names::Names;
 use super::words::{Better, Source};
@@ -63,6 +63,8 @@ table! {
         flows: List<Names>, auto("none");
         /// Switches whose frames are captured
         taps: List<Names>, auto("none");
+        /// `["2ms", "8ms"]`: metrics and plots of flows count those that start from the first time on and before the second, without warming up and running down
+        counted: At<(Nanos, Nanos)>, auto("all");
     }
 }
 

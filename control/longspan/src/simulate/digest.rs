@@ -39,6 +39,10 @@ pub fn of_scenario(scenario: &Scenario) -> String {
     if !network.jobs.is_empty() {
         digest.debug(&(&network.jobs, collectives));
     }
+    // As do those that count all flows.
+    if let Some(counted) = scenario.counted {
+        digest.debug(&counted);
+    }
     for node in &network.nodes {
         // The configurations of switches are already included.
         if let simulation::NodeKind::Host(settings) = &node.kind {

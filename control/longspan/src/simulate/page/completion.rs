@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     fn flow(bytes: u64, slowdown: f64) -> Flow {
-        Flow { group: "a".into(), bytes, fct_ns: 1, slowdown: Some(slowdown) }
+        Flow { group: "a".into(), bytes, fct_ns: 1, slowdown: Some(slowdown), counted: 1 }
     }
 
     #[test]

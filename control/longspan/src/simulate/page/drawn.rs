@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 pub const CURVES_MAX: usize = 8;
 
 /// The columns that a [`Flow`] is read from.
-const FLOW_COLUMNS: [&str; 4] = ["group", "bytes", "fct_ns", "slowdown"];
+const FLOW_COLUMNS: [&str; 5] = ["group", "bytes", "fct_ns", "slowdown", "counted"];
 
 /// A set of runs and what is drawn of it.
 pub struct Drawn<'a> {
     /// Its runs and parameters.
     pub set: Set<'a>,
-    /// The flows of all its runs. A flow without an end has no size, and is left out.
+    /// The flows of all its runs that metrics count. A flow without an end has no size, and is left out.
     pub flows: Vec<Flow>,
     /// The time series of the first run that has files.
     pub timeline: Option<Timeline>,
@@ -37,6 +37,8 @@ pub struct Flow {
     pub fct_ns: u64,
     /// Its completion time, divided by that on an idle network.
     pub slowdown: Option<f64>,
+    /// Whether metrics count it.
+    pub counted: u8,
 }
 
 impl<'a> Drawn<'a> {
@@ -60,7 +62,7 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// The flows of `file` that have an end.
+/// The flows of `file` that have an end and are counted.
 fn ended(mut file: Reader<File>) -> csv::Result<Vec<Flow>> {
     let headers = file.headers()?.clone();
     if let Some(missing) = FLOW_COLUMNS.into_iter().find(|name| !headers.iter().any(|it| it == *name)) {
@@ -73,7 +75,7 @@ fn ended(mut file: Reader<File>) -> csv::Result<Vec<Flow>> {
         if flow.slowdown.is_some_and(|slowdown| !slowdown.is_finite()) {
             return Err(wrong(&record, "the slowdown is not finite"));
         }
-        flows.extend(Some(flow).filter(|flow| flow.slowdown.is_some()));
+        flows.extend(Some(flow).filter(|flow| flow.slowdown.is_some() && flow.counted == 1));
     }
     Ok(flows)
 }

@@ -98,14 +98,14 @@ fn made_up() -> (TempDir, Summary) {
 fn fill(run: &Path, slower: u64, seed: u64) {
     fs::create_dir_all(run).expect("a directory of the test");
     let mut flows = String::from(
-        "flow,group,source,destination,priority,bytes,start_ns,end_ns,fct_ns,ideal_ns,slowdown,retransmitted\n",
+        "flow,group,source,destination,priority,bytes,start_ns,end_ns,fct_ns,ideal_ns,slowdown,retransmitted,counted\n",
     );
     for flow in 0..40_u64 {
         let bytes = 1_000 << (flow % 8);
         let (ideal, slowdown) = (2_000 + bytes / 12, 1.0 + (flow % 5 * slower) as f64 / 2.0);
         let fct = (ideal as f64 * slowdown) as u64 + seed;
         let group = if flow % 2 == 0 { "inter" } else { "intra" };
-        writeln!(flows, "{flow},{group},a,b,3,{bytes},0,{fct},{fct},{ideal},{slowdown:.4},0")
+        writeln!(flows, "{flow},{group},a,b,3,{bytes},0,{fct},{fct},{ideal},{slowdown:.4},0,1")
             .expect("a string takes everything");
     }
     fs::write(run.join("fct.csv"), flows).expect("a file of the test");
@@ -215,7 +215,7 @@ fn a_file_that_does_not_hold_is_named_with_its_line() {
     torn("fct.csv", &|whole| format!("{whole}torn"), "line: 42");
     torn("fct.csv", &|_| "flow".into(), "line 1: there is no column group");
     for number in ["inf", "NaN"] {
-        let flow = format!("9,inter,a,b,3,1000,0,7,7,7,{number},0\n");
+        let flow = format!("9,inter,a,b,3,1000,0,7,7,7,{number},0,1\n");
         torn("fct.csv", &|whole| format!("{whole}{flow}"), "line 42: the slowdown is not finite");
     }
     let rows = |times: [&'static str; 2]| {

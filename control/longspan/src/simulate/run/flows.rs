@@ -2,12 +2,14 @@
 
 use crate::simulate::distribution::distribution;
 use crate::simulate::figure::{Figure, Metrics};
+use config::scenario::Scenario;
 use csv::{Writer, WriterBuilder};
 use serde::{Deserialize, Serialize};
 use simulation::{FlowRecord, NodeId};
 use std::fs::File;
 use std::io::{self, ErrorKind, Seek, SeekFrom};
 use std::path::Path;
+use units::Nanos;
 
 /// A row of the file: a flow that has ended. Its columns are called like the fields.
 #[derive(Default, Serialize)]
@@ -26,6 +28,8 @@ struct FlowRow<'a> {
     slowdown: Option<String>,
     retransmitted: u64,
     acked_ns: u64,
+    /// 1 if metrics count it, otherwise 0.
+    counted: u8,
 }
 
 /// The columns of the file, which are its first line.
@@ -42,6 +46,8 @@ pub struct FlowLog {
     nodes: Vec<String>,
     /// The flows that ended, by group.
     groups: Vec<(String, Sample)>,
+    /// Metrics count the flows that start from the first instant on and before the second; `None` for all.
+    counted: Option<(Nanos, Nanos)>,
     error: Option<io::Error>,
 }
 
@@ -68,30 +74,35 @@ pub struct FlowState {
 }
 
 impl FlowLog {
-    /// Creates the file at `path`, for flows of `groups` between `nodes`.
+    /// Creates the file at `path`, for the flows of `scenario`.
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn create(path: &Path, nodes: Vec<String>, groups: &[String]) -> io::Result<Self> {
+    pub fn create(path: &Path, scenario: &Scenario) -> io::Result<Self> {
         let mut out = writer(File::create(path)?);
         out.write_record(flow_columns())?;
-        let groups = groups.iter().map(|name| (name.clone(), Sample::default())).collect();
-        Ok(Self { out, nodes, groups, error: None })
+        let samples = vec![Sample::default(); scenario.groups.len()];
+        Ok(Self::of(out, scenario, samples))
     }
 
     /// Opens the file at `path` as it was in `state`, and goes on there. All after that is removed.
     ///
     /// # Errors
     /// Those of the file system; [`ErrorKind::UnexpectedEof`] if the file is shorter.
-    pub fn go_on(path: &Path, nodes: Vec<String>, groups: &[String], state: FlowState) -> io::Result<Self> {
+    pub fn go_on(path: &Path, scenario: &Scenario, state: FlowState) -> io::Result<Self> {
         let mut file = File::options().write(true).open(path)?;
         if file.metadata()?.len() < state.length {
             return Err(ErrorKind::UnexpectedEof.into());
         }
         file.set_len(state.length)?;
         file.seek(SeekFrom::Start(state.length))?;
-        let groups = groups.iter().cloned().zip(state.samples).collect();
-        Ok(Self { out: writer(file), nodes, groups, error: None })
+        Ok(Self::of(writer(file), scenario, state.samples))
+    }
+
+    fn of(out: Writer<File>, scenario: &Scenario, samples: Vec<Sample>) -> Self {
+        let nodes = scenario.topology.nodes.iter().map(|node| node.name.clone()).collect();
+        let groups = scenario.groups.iter().cloned().zip(samples).collect();
+        Self { out, nodes, groups, counted: scenario.counted, error: None }
     }
 
     /// Its state, for a checkpoint, once what was written is on the disk.
@@ -99,7 +110,7 @@ impl FlowLog {
     /// # Errors
     /// Those of the file system.
     pub fn state(&mut self) -> io::Result<FlowState> {
-        let Self { out, nodes: _, groups, error } = self;
+        let Self { out, nodes: _, groups, counted: _, error } = self;
         if let Some(error) = error {
             return Err(error.kind().into());
         }
@@ -116,6 +127,7 @@ impl FlowLog {
         let ideal_ns = record.flow.bytes.map(|_| record.ideal.0).filter(|ideal| *ideal > 0);
         let slowdown = ideal_ns.map(|ideal| completion_ns as f64 / ideal as f64);
         let flow = &record.flow;
+        let counts = self.counted.is_none_or(|(from, to)| (from..to).contains(&flow.start));
         let node = |node: NodeId| self.nodes[node.0 as usize].as_str();
         let (group, sample) = &mut self.groups[usize::from(flow.group)];
         let row = FlowRow {
@@ -132,9 +144,13 @@ impl FlowLog {
             slowdown: slowdown.map(|slowdown| format!("{slowdown:.4}")),
             retransmitted: record.retransmitted,
             acked_ns: record.acknowledged.0,
+            counted: counts.into(),
         };
         if let Err(error) = self.out.serialize(row) {
             self.error.get_or_insert(error.into());
+        }
+        if !counts {
+            return;
         }
         sample.count(record.delivered, (flow.start.0, record.end.0));
         if let Some(slowdown) = slowdown {

@@ -161,7 +161,7 @@ impl<'a> Site<'a> {
     fn anew(&self) -> Result<(Simulation, Recorder<'a>), Failure> {
         let Self { scenario, directory, .. } = self;
         let path = directory.join(FLOWS);
-        let flows = FlowLog::create(&path, names(scenario), &scenario.groups);
+        let flows = FlowLog::create(&path, scenario);
         let flows = flows.map_err(Failure::unwritten(&path))?;
         let captures = Captures::create(&directory.join("captures"), &scenario.taps, &scenario.topology);
         let recorder = self.recorder(flows, captures.map_err(Failure::Run)?);
@@ -176,7 +176,7 @@ impl<'a> Site<'a> {
         let RecorderState { flows, series, links, captures, transmissions } =
             postcard::from_bytes(recordings).map_err(|_| NotUsed::Damaged)?;
         let simulation = Simulation::resume(scenario.network.clone(), self.options(), state)?;
-        let flows = FlowLog::go_on(&directory.join(FLOWS), names(scenario), &scenario.groups, flows)?;
+        let flows = FlowLog::go_on(&directory.join(FLOWS), scenario, flows)?;
         let (to, topology) = (directory.join("captures"), &scenario.topology);
         let captures = Captures::go_on(&to, &scenario.taps, topology, &captures)?;
         let mut recorder = self.recorder(flows, captures);
