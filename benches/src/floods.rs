@@ -104,7 +104,8 @@ impl Flood {
                 settings.ports[0].addresses = vec!["2001:db8::2/64".parse().expect("a prefix of IPv6")];
                 let far = Neighbour { address: FAR.into(), mac: RECEIVER, port: PortId(1) };
                 let kernel = Some(KernelPath { priority: Priority::from_low_bits(6), learned: Arc::new([]) });
-                let routes = RouteSettings { routes: Vec::new(), neighbours: vec![far], kernel };
+                let routes =
+                    RouteSettings { routes: Vec::new(), neighbours: vec![far], kernel, sprays: false };
                 settings.forwarding = ForwardingSettings::Route(routes);
             }
         }

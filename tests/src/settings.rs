@@ -141,8 +141,12 @@ pub fn routed(count: u16) -> Settings {
             .zip(stations(port))
             .map(|(prefix, hop)| Route { prefix, next_hops: vec![hop] })
     });
-    let forwarding =
-        RouteSettings { routes: routes.collect(), neighbours: neighbours.collect(), kernel: None };
+    let forwarding = RouteSettings {
+        routes: routes.collect(),
+        neighbours: neighbours.collect(),
+        kernel: None,
+        sprays: false,
+    };
     let mut settings = switch(count, BitRate::gigabits(100), ForwardingSettings::Route(forwarding));
     for port in numbers() {
         let networks = [IpNet::new(port_v4(port).into(), 24), IpNet::new(port_v6(port).into(), 64)];

@@ -74,6 +74,7 @@ fn routed_anywhere() -> Settings {
         routes: vec![route("0.0.0.0/0", v4.into()), route("::/0", v6.into())],
         neighbours: neighbours.to_vec(),
         kernel: None,
+        sprays: false,
     });
     settings
 }

@@ -168,7 +168,7 @@ fn of_ring(number: u16, switches: u16, remap: Remap) -> Settings {
         Neighbour { address: own, mac: host_mac(PortId(number)), port: A },
         Neighbour { address: next, mac: port_mac(C), port: B },
     ];
-    let forwarding = RouteSettings { routes: routes.collect(), neighbours, kernel: None };
+    let forwarding = RouteSettings { routes: routes.collect(), neighbours, kernel: None, sprays: false };
     let mut settings = switch(3, RATE, ForwardingSettings::Route(forwarding));
     let around = if number.is_multiple_of(2) { Orientation::Uplink } else { Orientation::Downlink };
     orient(&mut settings, [Orientation::Downlink, around, around]);

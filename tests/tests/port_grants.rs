@@ -50,8 +50,11 @@ fn gateway(here: [u16; 2], there: [u16; 2], flow_control: FlowControl) -> Settin
     let neighbours = stations.chain([Neighbour { address: peer, mac: port_mac(A), port: A }]).collect();
     let route = |number| Route { prefix: IpNet::from(address(number)), next_hops: vec![peer] };
     let routes = there.map(route).into();
-    let settings =
-        switch(3, RATE, ForwardingSettings::Route(RouteSettings { routes, neighbours, kernel: None }));
+    let settings = switch(
+        3,
+        RATE,
+        ForwardingSettings::Route(RouteSettings { routes, neighbours, kernel: None, sprays: false }),
+    );
     long(settings, flow_control)
 }
 

@@ -65,6 +65,7 @@ const CASES: &[Case] = &[
     ("experiments/supplement.toml", "supplement", &[]),
     ("experiments/irn.toml", "intra-for-intra-50G", &[]),
     ("experiments/lscc-existing.toml", "hpcc", &[]),
+    ("scenarios/spraying.toml", "packet", &[]),
 ];
 
 const RELAYED: &[(&str, &str)] = &[

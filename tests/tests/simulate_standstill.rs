@@ -27,7 +27,7 @@ fn of_ring(number: u16) -> Settings {
         Neighbour { address: own, mac: host_mac(PortId(number)), port: A },
         Neighbour { address: next, mac: port_mac(C), port: B },
     ];
-    let forwarding = RouteSettings { routes: routes.collect(), neighbours, kernel: None };
+    let forwarding = RouteSettings { routes: routes.collect(), neighbours, kernel: None, sprays: false };
     let mut settings = switch(3, RATE, ForwardingSettings::Route(forwarding));
     for port in &mut settings.ports {
         port.groups[3] = lossless(40_000, 30_000, 100_000);

@@ -19,7 +19,7 @@ use crate::ports::{self, Builder};
 use crate::problem::ProblemKind;
 use crate::runtime::Runtime;
 use crate::table::{at, list, or, values};
-use crate::value::{Mode, Name};
+use crate::value::{Mode, Name, SpreadWord};
 use crate::{bundle, defaults, device, emulation, kernel, link_agent, memory, notifiers, runtime};
 
 /// The settings that a file describes.
@@ -117,6 +117,7 @@ fn forwarding(document: &Document, problems: &Problems<'_>) -> ForwardingSetting
                 .kernel
                 .as_ref()
                 .map(|it| KernelPath { priority: it.priority(), learned: [].into() }),
+            sprays: decl.spread() == SpreadWord::Packet,
         }),
     }
 }
@@ -237,7 +238,7 @@ fn forwarding_in_force(forwarding: &ForwardingSettings, ports: &[PortSettings]) 
             ageing: at(bridge.ageing),
             ..Default::default()
         },
-        ForwardingSettings::Route(RouteSettings { routes, neighbours, kernel: _ }) => {
+        ForwardingSettings::Route(RouteSettings { routes, neighbours, kernel: _, sprays }) => {
             let routes = routes.iter().map(|it| RouteDecl {
                 prefix: at(it.prefix),
                 next_hops: list(it.next_hops.iter().copied()),
@@ -251,6 +252,7 @@ fn forwarding_in_force(forwarding: &ForwardingSettings, ports: &[PortSettings]) 
             });
             ForwardingDecl {
                 mode: at(Mode::Route),
+                spread: at(if *sprays { SpreadWord::Packet } else { SpreadWord::Flow }),
                 route: Some(routes.collect()),
                 neighbour: Some(neighbours.collect()),
                 ..Default::default()

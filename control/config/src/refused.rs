@@ -222,6 +222,7 @@ fn of_forwarding(error: &ProgramError, decl: &ForwardingDecl) -> Option<Place> {
             };
             Some(neighbours.clone().find(at_fault)?.first(&["mac"]).clone())
         }
+        E::Sprayed { .. } => Some(decl.first(&["spread"]).clone()),
         E::BridgeCapacity { .. } => Some(decl.first(&["capacity"]).clone()),
         _ => None,
     }

@@ -345,6 +345,8 @@ impl Name {
 words! {
     /// How a gateway forwards.
     pub(crate) enum Mode { "patch" => Patch, "bridge" => Bridge, "route" => Route }
+    /// What keeps one of equal next hops.
+    pub(crate) enum SpreadWord { "flow" => Flow, "packet" => Packet }
     /// How a queue is served.
     pub(crate) enum SchedulingWord { "strict" => Strict, "weighted" => Weighted }
     /// How Bifrost tracks the bytes that may still arrive.

@@ -345,6 +345,7 @@ fn forwarding() -> impl Strategy<Value = ForwardingSettings> {
             routes: vec![Route { prefix, next_hops }],
             neighbours,
             kernel: None,
+            sprays: false,
         })
     };
     prop_oneof![

@@ -27,6 +27,14 @@ impl NetworkSpec {
             NodeKind::Switch { .. } => None,
         }
     }
+
+    /// Whether frames of a queue pair never overtake each other: no switch sprays them.
+    pub(crate) fn keeps_order(&self) -> bool {
+        !self.nodes.iter().any(|node| match &node.kind {
+            NodeKind::Switch { program, .. } => program.settings().forwarding.sprays(),
+            NodeKind::Host(_) => false,
+        })
+    }
 }
 
 /// A switch or a host.

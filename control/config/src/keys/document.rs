@@ -25,7 +25,7 @@ table! {
     GatewayDecl {
         /// 1 to 64 letters, digits and `. _ - : /`
         name: At<Name>, auto("the file's name without its ending");
-        /// Seed of every random choice (ECN) and of the hash that chooses between equal paths. The same seed and input give the same replay
+        /// Seed of every random choice (ECN, sprayed packets) and of the hash that chooses between equal paths. The same seed and input give the same replay
         seed: At<u64>, default(1_u64), auto("1; `longspan run` draws one from the system");
     }
 

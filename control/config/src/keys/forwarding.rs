@@ -10,7 +10,7 @@ use wire::ethernet::MacAddress;
 use crate::place::At;
 use crate::problem::ProblemKind;
 use crate::table::{List, table};
-use crate::value::{Mode, Value, described, quoted, written};
+use crate::value::{Mode, SpreadWord, Value, described, quoted, written};
 
 table! {
     /// Where frames go.
@@ -23,6 +23,8 @@ table! {
         capacity: At<u32>, only(mode, Mode::Bridge), default(8_192_u32);
         /// How long the bridge remembers an address that it does not see
         ageing: At<Interval>, only(mode, Mode::Bridge), default(Interval::from_secs(300));
+        /// `"flow"`: all packets of a flow take the same of equal next hops. `"packet"`: [each draws one](spraying.md), so that hosts have to bear packets out of order. Not with LSCC, THEMIS or supplemental CNPs
+        spread: At<SpreadWord>, only(mode, Mode::Route), default(SpreadWord::Flow);
         route: Vec<RouteDecl>, only(mode, Mode::Route);
         neighbour: Vec<NeighbourDecl>, only(mode, Mode::Route);
     }
@@ -31,7 +33,7 @@ table! {
     RouteDecl {
         /// Destinations, `"10.1.0.0/16"`, with no bits behind the length; each prefix once
         prefix: At<IpNet>, required("prefix = \"10.1.0.0/16\"");
-        /// Neighbours; several share the flows by hash (ECMP)
+        /// Neighbours; several share the flows by hash (ECMP), or the packets by `spread`
         next_hops: List<IpAddr>, required("next_hops = [\"10.0.0.2\"]");
     }
 

@@ -37,6 +37,8 @@ pub(crate) enum Forwarding {
     /// A patch, or a bridge if that is `None`, which knows each bundle as one port. Routes name members.
     OfBundles(Option<Patch>, Arc<Bundles>),
     Route(Box<RouteTable>),
+    /// The same, where each packet draws its next hop.
+    Spray(Box<RouteTable>),
 }
 
 impl Forwarding {
@@ -46,13 +48,22 @@ impl Forwarding {
             ForwardingSettings::Bridge(_) => None,
             ForwardingSettings::Route(route) => {
                 let bundles = bundles.map(|bundles| &**bundles);
-                return Self::Route(Box::new(RouteTable::new(route, settings, bundles)));
+                let table = Box::new(RouteTable::new(route, settings, bundles));
+                return if route.sprays { Self::Spray(table) } else { Self::Route(table) };
             }
         };
         match (patch, bundles) {
             (patch, Some(bundles)) => Self::OfBundles(patch, bundles.clone()),
             (Some(patch), None) => Self::Patch(patch),
             (None, None) => Self::Bridge,
+        }
+    }
+
+    /// The routes, where the switch is a router.
+    pub fn routes(&self) -> Option<&RouteTable> {
+        match self {
+            Self::Route(table) | Self::Spray(table) => Some(table),
+            Self::Bridge | Self::Patch(_) | Self::OfBundles(..) => None,
         }
     }
 }

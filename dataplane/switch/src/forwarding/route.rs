@@ -1,4 +1,4 @@
-//! Routing: longest prefix, equal-cost paths by flow hash, static neighbours.
+//! Routing: longest prefix, equal-cost paths by flow hash or at random, static neighbours.
 //!
 //! One look-up gives the whole answer: the table holds the routes, a host route for each neighbour, one for each of
 //! the gateway's own addresses, and the prefixes of its ports, where an address without neighbour is unknown.
@@ -15,6 +15,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use foldhash::fast::FixedState;
 use ip_network_table_deps_treebitmap::IpLookupTable;
 use ipnet::IpNet;
+use rand_core::Rng;
 use std::collections::BTreeMap;
 use units::{PortId, PortSet};
 use wire::ethernet::{self, EtherType, MacAddress, View};
@@ -140,9 +141,41 @@ impl RouteTable {
         };
     }
 
-    /// Routes the frame: finds the next hop, decrements the TTL and sets the addresses.
+    /// Routes the frame: finds the next hop, decrements the TTL and sets the addresses. All frames of a flow take the same of
+    /// equal paths.
     #[inline(always)]
     pub fn verdict(&self, ingress: PortId, descriptor: &Descriptor, headers: &mut [u8]) -> Verdict {
+        self.verdict_with(ingress, descriptor, headers, |hops, headers| {
+            let hash = flow_hash(&self.hash, descriptor, headers);
+            hops[((u128::from(hash) * hops.len() as u128) >> 64) as usize]
+        })
+    }
+
+    /// The same, with the paths drawn from `rng`, each as likely as all others ("On the Impact of Packet Spraying in Data
+    /// Center Networks", INFOCOM 2013).
+    #[inline(always)]
+    pub fn sprayed(
+        &self,
+        ingress: PortId,
+        descriptor: &Descriptor,
+        headers: &mut [u8],
+        rng: &mut impl Rng,
+    ) -> Verdict {
+        self.verdict_with(ingress, descriptor, headers, |hops, _| {
+            // There are far fewer hops than numbers, so that all are equally likely.
+            hops[((u64::from(rng.next_u32()) * hops.len() as u64) >> 32) as usize]
+        })
+    }
+
+    /// Routes the frame with the one of several next hops that `choose` says.
+    #[inline(always)]
+    fn verdict_with(
+        &self,
+        ingress: PortId,
+        descriptor: &Descriptor,
+        headers: &mut [u8],
+        choose: impl FnOnce(&[NextHop], &[u8]) -> NextHop,
+    ) -> Verdict {
         // Nearly all frames are untagged IPv4 without options. Their offsets are constants, so no field has to be
         // looked up.
         if descriptor.network == Network::Ipv4
@@ -150,18 +183,30 @@ impl RouteTable {
             && let Some(head) = headers.first_chunk_mut::<PLAIN_HEAD>()
             && head[ethernet::HEADER_LEN] == ipv4::VERSION_AND_LENGTH
         {
-            return self.route(ingress, descriptor, head);
+            return self.route(ingress, descriptor, head, choose);
         }
-        self.route_any(ingress, descriptor, headers)
+        self.route_any(ingress, descriptor, headers, choose)
     }
 
     #[inline(never)]
-    fn route_any(&self, ingress: PortId, descriptor: &Descriptor, headers: &mut [u8]) -> Verdict {
-        self.route(ingress, descriptor, headers)
+    fn route_any(
+        &self,
+        ingress: PortId,
+        descriptor: &Descriptor,
+        headers: &mut [u8],
+        choose: impl FnOnce(&[NextHop], &[u8]) -> NextHop,
+    ) -> Verdict {
+        self.route(ingress, descriptor, headers, choose)
     }
 
     #[inline(always)]
-    fn route(&self, ingress: PortId, descriptor: &Descriptor, headers: &mut [u8]) -> Verdict {
+    fn route(
+        &self,
+        ingress: PortId,
+        descriptor: &Descriptor,
+        headers: &mut [u8],
+        choose: impl FnOnce(&[NextHop], &[u8]) -> NextHop,
+    ) -> Verdict {
         if let Some(verdict) = self.refuse_at_layer_two(ingress, descriptor, headers) {
             return verdict;
         }
@@ -176,7 +221,7 @@ impl RouteTable {
             Ok(hops) => hops,
             Err(reason) => return Verdict::Drop(reason),
         };
-        let hop = self.choose(hops, descriptor, headers);
+        let hop = if let [only] = hops { *only } else { choose(hops, headers) };
         readdress(headers, self.macs[hop.port.index()], hop.mac);
         Verdict::Forward(hop.port)
     }
@@ -265,16 +310,6 @@ impl RouteTable {
             Some(Entry::Connected) => Err(DropReason::NoNeighbour),
             None => Err(DropReason::NoRoute),
         }
-    }
-
-    /// Chooses one of equal paths, the same for all frames of a flow.
-    #[inline(always)]
-    fn choose(&self, hops: &[NextHop], descriptor: &Descriptor, headers: &[u8]) -> NextHop {
-        if let [only] = hops {
-            return *only;
-        }
-        let hash = flow_hash(&self.hash, descriptor, headers);
-        hops[((u128::from(hash) * hops.len() as u128) >> 64) as usize]
     }
 }
 

@@ -51,6 +51,10 @@ pub enum ProgramError {
         "frames of the kernel leave in priority {priority}, which is lossless at port {port}; expected a lossy one"
     )]
     KernelPriority { port: String, priority: Priority },
+    #[error(
+        "port {port} tells senders of congestion, which it knows by flows that keep their next hop; equal next hops have to be chosen by flow"
+    )]
+    Sprayed { port: String },
     #[error("a bridge table of {capacity} addresses is out of range; expected 1 to {most}")]
     BridgeCapacity { capacity: u32, most: u32 },
 }

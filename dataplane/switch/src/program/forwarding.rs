@@ -29,6 +29,11 @@ impl ForwardingSettings {
         }
     }
 
+    /// Whether packets of a flow may take several ways.
+    pub fn sprays(&self) -> bool {
+        matches!(self, Self::Route(settings) if settings.sprays)
+    }
+
     pub(crate) fn validate(&self, ports: &[PortSettings]) -> Result<(), ProgramError> {
         match self {
             Self::Patch(pairs) => validate_patch(pairs, ports),
@@ -75,6 +80,8 @@ pub struct RouteSettings {
     pub neighbours: Vec<Neighbour>,
     /// The kernel that speaks for the addresses of the gateway, and knows further routes, if there is one.
     pub kernel: Option<KernelPath>,
+    /// Whether each packet takes one of equal next hops, drawn at random, and not all packets of a flow the same one.
+    pub sprays: bool,
 }
 
 /// The part of a kernel in forwarding. It gets the frames for the gateway itself ([`crate::Punt`]), and no frame is answered in
@@ -122,6 +129,9 @@ impl RouteSettings {
             && let Some(port) = ports.iter().find(|port| port.lossless().contains(priority))
         {
             return Err(ProgramError::KernelPriority { port: port.name.clone(), priority });
+        }
+        if let Some(port) = ports.iter().find(|port| self.sprays && port.flows().is_some()) {
+            return Err(ProgramError::Sprayed { port: port.name.clone() });
         }
         let mut prefixes = BTreeSet::new();
         for neighbour in &self.neighbours {

@@ -119,10 +119,7 @@ impl Program {
 
     /// The ports through which frames for `address` leave, by the routes; `None` on a bridge or patch.
     pub fn ports_toward(&self, address: IpAddr) -> Option<PortSet> {
-        match &self.forwarding {
-            Forwarding::Route(table) => Some(table.ports_toward(address)),
-            Forwarding::Bridge | Forwarding::Patch(_) | Forwarding::OfBundles(..) => None,
-        }
+        Some(self.forwarding.routes()?.ports_toward(address))
     }
 
     /// The priority of the queue in which frames that came in through `ingress` by `priority` wait at `egress`:

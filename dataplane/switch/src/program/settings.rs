@@ -15,7 +15,7 @@ pub struct Settings {
     pub buffer: BufferSettings,
     /// The forwarding of frames.
     pub forwarding: ForwardingSettings,
-    /// Seed of every random choice (RED): the same seed and input give the same output.
+    /// Seed of every random choice (RED, sprayed packets): the same seed and input give the same output.
     pub seed: u64,
 }
 

@@ -20,6 +20,8 @@ use crate::lanes::Board;
 use crate::ledger::{Ledger, ShardId};
 use crate::program::{NotLive, Program};
 use fabric::Fabric;
+use rand_core::SeedableRng;
+use rand_pcg::Pcg32;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
 use successor::bridge_of;
@@ -30,6 +32,8 @@ pub struct Shard<F> {
     program: Arc<Program>,
     /// The learned addresses, where the switch is a bridge.
     bridge: Bridge,
+    /// Draws the next hop of each packet, where the program says so.
+    spray: Pcg32,
     fabric: Fabric<F>,
 }
 
@@ -54,7 +58,8 @@ impl<F: Frame> Shard<F> {
         let ports = program.settings().ports.len();
         assert!(ledger.ports() == ports && id.index() < ledger.shards());
         assert!(owned.iter().all(|port| port.index() < ports) && program.has_whole_teams(owned).is_ok());
-        Self { bridge: bridge_of(&program), fabric: Fabric::new(id, &program, ledger, owned), program }
+        let fabric = Fabric::new(id, &program, ledger, owned);
+        Self { bridge: bridge_of(&program), spray: spray_of(&program, id.index()), fabric, program }
     }
 
     /// Lane `number` of a switch whose lanes share `board`. All of them run a program of [`Program::for_lanes`], have every port,
@@ -68,6 +73,7 @@ impl<F: Frame> Shard<F> {
         let mut shard = Self::new(ShardId(0), program, ledger, all);
         shard.bridge.share(board.stations(number));
         shard.fabric.join(number, board, &shard.program);
+        shard.spray = spray_of(&shard.program, number);
         shard
     }
 
@@ -87,8 +93,8 @@ impl<F: Frame> Shard<F> {
     where
         F: Serialize,
     {
-        let Self { program: _, bridge, fabric } = self;
-        (bridge, fabric)
+        let Self { program: _, bridge, spray, fabric } = self;
+        (bridge, spray, fabric)
     }
 
     /// Takes the [`Shard::state`] of a shard that had the same program. Tables get back what they held, but not the memory
@@ -101,7 +107,7 @@ impl<F: Frame> Shard<F> {
         D: Deserializer<'de>,
         F: Deserialize<'de>,
     {
-        (self.bridge, self.fabric) = Deserialize::deserialize(state)?;
+        (self.bridge, self.spray, self.fabric) = Deserialize::deserialize(state)?;
         self.fabric.configure_bundles(&self.program);
         Ok(())
     }
@@ -144,6 +150,7 @@ impl<F: Frame> Shard<F> {
                 });
             }
             Forwarding::OfBundles(..) => self.ingress_of_bundles(now, port, burst, links),
+            Forwarding::Spray(_) => self.ingress_with_spray(now, port, burst, links),
             Forwarding::Route(table) => {
                 fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
                     (table.verdict(port, descriptor, frame.headers_mut()), queue(priority))
@@ -155,7 +162,7 @@ impl<F: Frame> Shard<F> {
     /// As [`Shard::ingress`], for a lane of a bridge.
     #[inline(never)]
     fn ingress_of_lane(&mut self, now: Nanos, port: PortId, burst: &mut Vec<F>, links: &mut impl Links<F>) {
-        let Self { program, bridge, fabric } = self;
+        let Self { program, bridge, fabric, .. } = self;
         fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
             (bridge.verdict::<true>(now, port, descriptor, frame.headers()), priority.into())
         });
@@ -170,7 +177,7 @@ impl<F: Frame> Shard<F> {
         burst: &mut Vec<F>,
         links: &mut impl Links<F>,
     ) {
-        let Self { program, bridge, fabric } = self;
+        let Self { program, bridge, fabric, .. } = self;
         let Forwarding::OfBundles(patch, bundles) = program.forwarding() else { return };
         let (head, shared) = (bundles.head(port), bridge.is_shared());
         fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
@@ -180,6 +187,22 @@ impl<F: Frame> Shard<F> {
                 None => bridge.verdict::<false>(now, head, descriptor, frame.headers()),
             };
             (bundles.spread(verdict, descriptor, frame.headers()), priority.into())
+        });
+    }
+
+    /// As [`Shard::ingress`], where each packet draws its next hop.
+    #[inline(never)]
+    fn ingress_with_spray(
+        &mut self,
+        now: Nanos,
+        port: PortId,
+        burst: &mut Vec<F>,
+        links: &mut impl Links<F>,
+    ) {
+        let Self { program, spray, fabric, .. } = self;
+        let Forwarding::Spray(table) = program.forwarding() else { return };
+        fabric.ingress(now, port, burst, program, links, |descriptor, priority, frame| {
+            (table.sprayed(port, descriptor, frame.headers_mut(), spray), priority.into())
         });
     }
 
@@ -344,6 +367,11 @@ impl<F: Frame> Shard<F> {
     pub fn look_at_other_shards(&mut self) {
         self.fabric.look_at_other_shards();
     }
+}
+
+/// The generator of next hops of shard or lane `number`, apart from that of all other choices, so that these stay the same.
+fn spray_of(program: &Program, number: usize) -> Pcg32 {
+    Pcg32::seed_from_u64(!program.settings().seed ^ ((number as u64) << 32))
 }
 
 #[cfg(test)]

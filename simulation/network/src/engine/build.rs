@@ -141,6 +141,7 @@ impl Part {
             releases: Vec::new(),
             burst: Vec::with_capacity(BURST),
             odd: Odd::default(),
+            keeps_order: network.keeps_order(),
             transmissions: 0,
             events: 0,
             waits: 0,

@@ -134,6 +134,7 @@ impl Part {
             // Empty between two events.
             burst: _,
             odd: _,
+            keeps_order: _,
             transmissions,
             events,
             waits,

@@ -22,7 +22,7 @@ impl Part {
         station: usize,
         observer: &mut impl Observer,
     ) -> Result<(), Broken> {
-        let Self { now, directions, stations, flows, checker, .. } = self;
+        let Self { now, directions, stations, flows, checker, keeps_order, .. } = self;
         let it = &mut stations[station];
         let Some(number) = it.input else { return Ok(()) };
         let (mut delivered, mut next) = (Volume::ZERO, directions[number].next_arrival());
@@ -31,7 +31,7 @@ impl Part {
         {
             next = directions[number].next_arrival();
             delivered.count(frame.length());
-            if let Some(label) = frame.label() {
+            if let Some(label) = frame.label().filter(|_| *keeps_order) {
                 checker.checks.order += 1;
                 flows.deliver(label, station as u32)?;
             }

@@ -103,6 +103,8 @@ pub(super) struct Part {
     pub releases: Vec<(usize, Turn)>,
     pub burst: Vec<SimFrame>,
     pub odd: Odd,
+    /// Whether frames of a queue pair never overtake each other in this network.
+    pub keeps_order: bool,
     pub transmissions: u64,
     pub events: u64,
     /// How often it has ended a round early, because its next turn depended on another part.

@@ -58,6 +58,7 @@ mod tests {
             routes: routes.iter().map(route).collect(),
             neighbours: (0..ports).map(neighbour).collect(),
             kernel: None,
+            sprays: false,
         };
         let pool = Bytes(0);
         let mut ports: Vec<_> = (0..ports).map(port).collect();

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::program::{BufferSettings, ForwardingSettings, PortSettings, Route};
+use rand_core::SeedableRng;
+use rand_pcg::Pcg32;
 use units::{BitRate, Bytes};
 
 const GATEWAY: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
@@ -23,6 +25,7 @@ fn table() -> RouteTable {
             .into(),
         neighbours: neighbours.into_iter().zip([1, 2, 1, 2]).map(behind).collect(),
         kernel: None,
+        sprays: false,
     };
     table_of(routes)
 }
@@ -111,6 +114,32 @@ fn of_equal_paths_frames_of_the_gateway_take_the_one_through_their_port() {
     }
     let unknown = "10.8.0.1".parse().unwrap();
     assert_eq!((table.toward(unknown, PortId(1)), table.ports_toward(unknown)), (None, PortSet::EMPTY));
+}
+
+#[test]
+fn packets_of_one_flow_are_drawn_evenly_and_the_same_again_by_the_same_generator() {
+    let table = table();
+    let plain = || v4(&[], &[], (0x40, UDP), [1, 2, 0x12, 0xb7]);
+    let tagged = || v4(&[0x81, 0, 0x60, 5], &[], (0x40, UDP), [1, 2, 0x12, 0xb7]);
+    for frame in [&plain as &dyn Fn() -> Vec<u8>, &tagged, &|| v6(UDP, &[], [1, 2, 0x12, 0xb7])] {
+        let drawn = |seed| {
+            let mut rng = Pcg32::seed_from_u64(seed);
+            let mut ports = Vec::new();
+            for _ in 0..1_000 {
+                let mut frame = frame();
+                let descriptor = Descriptor::parse(&frame, Bytes(frame.len() as u64)).unwrap();
+                match table.sprayed(PortId(0), &descriptor, &mut frame, &mut rng) {
+                    Verdict::Forward(port) => ports.push(port.0),
+                    verdict => panic!("{verdict:?}"),
+                }
+            }
+            ports
+        };
+        let first = drawn(1).iter().filter(|port| **port == 1).count();
+        assert!((440..=560).contains(&first), "{first} of 1,000 through the first");
+        assert_eq!(drawn(1), drawn(1));
+        assert_ne!(drawn(1), drawn(2));
+    }
 }
 
 #[test]

@@ -261,7 +261,8 @@ fn a_route_is_a_prefix_of_its_own_through_known_neighbours() {
         };
         let (routes, neighbours) = (routes.iter().map(route).collect(), neighbours.into());
         checked(|it| {
-            it.forwarding = ForwardingSettings::Route(RouteSettings { routes, neighbours, kernel: None })
+            it.forwarding =
+                ForwardingSettings::Route(RouteSettings { routes, neighbours, kernel: None, sprays: false })
         })
     };
     assert_eq!(with(&[neighbour], &[("10.1.0.0/16", &[known])]), Ok(()));

@@ -8,7 +8,7 @@ use crate::congestion::{RateAdvertiser, RateLimiter};
 use crate::egress::EgressPort;
 use crate::flows::notifications::{Notification, Offer};
 use crate::flows::{Crossing, Flows, Slot, Way};
-use crate::forwarding::{Forwarding, Verdict};
+use crate::forwarding::Verdict;
 use crate::frame::{Frame, Transmitter};
 use crate::ledger::Volume;
 use crate::program::{PortSettings, Program};
@@ -354,7 +354,7 @@ fn sender(
 /// Returns the egress port of a notification and the notification as it leaves. Where the gateway routes, its route
 /// is looked up like any other, because observed frames already carry the addresses of the next link.
 fn routed(program: &Program, port: PortId, notification: Notification) -> Option<(PortId, Notification)> {
-    let Forwarding::Route(table) = program.forwarding() else { return Some((port, notification)) };
+    let Some(table) = program.forwarding().routes() else { return Some((port, notification)) };
     let (port, destination) = table.toward(notification.receiver(), port)?;
     Some((port, notification.readdressed(program.port(port).mac, destination)))
 }

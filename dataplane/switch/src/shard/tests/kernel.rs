@@ -39,7 +39,7 @@ fn settings(learned: &[LearnedRoute], routes: Vec<Route>, neighbours: Vec<Neighb
     Settings {
         ports: vec![port(A), port(B)],
         buffer: BufferSettings { shared: pool, headroom: Bytes(0), egress_lossy: pool, packing: None },
-        forwarding: ForwardingSettings::Route(RouteSettings { routes, neighbours, kernel }),
+        forwarding: ForwardingSettings::Route(RouteSettings { routes, neighbours, kernel, sprays: false }),
         seed: 1,
     }
 }

@@ -176,3 +176,16 @@ fn only_ports_that_get_lossless_frames_from_a_long_port_must_not_mark_them() {
     assert_eq!(with(1, P3, bridge()), Ok(()), "the port itself may mark");
     assert_eq!(with(2, P4, bridge()), Ok(()), "lossy frames may be marked");
 }
+
+#[test]
+fn packets_are_not_sprayed_where_a_port_knows_flows_by_the_way_that_they_take() {
+    let with = |sprays, lscc: Option<Lscc>| {
+        checked(|it| {
+            it.forwarding = ForwardingSettings::Route(RouteSettings { sprays, ..Default::default() });
+            it.ports[1].notifiers.lscc = lscc;
+        })
+    };
+    assert_eq!(with(true, None), Ok(()));
+    assert_eq!(with(false, Some(lscc())), Ok(()));
+    assert_eq!(with(true, Some(lscc())), Err(E::Sprayed { port: b() }));
+}
