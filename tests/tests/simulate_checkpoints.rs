@@ -66,6 +66,7 @@ const CASES: &[Case] = &[
     ("experiments/irn.toml", "intra-for-intra-50G", &[]),
     ("experiments/lscc-existing.toml", "hpcc", &[]),
     ("scenarios/spraying.toml", "packet", &[]),
+    ("scenarios/spraying.toml", "flow", REROUTED),
 ];
 
 const RELAYED: &[(&str, &str)] = &[
@@ -75,6 +76,10 @@ const RELAYED: &[(&str, &str)] = &[
     ("traffic.inter.load", "0.9"),
 ];
 const FAULTS: &str = "{ loss = 0.01, control_loss = 0.2, jitter = \"2us\", control_delay = \"3us\" }";
+const REROUTED: &[(&str, &str)] = &[(
+    "link",
+    "[{ between = [\"leaf0\", \"spine0\"], reroute = \"50us\", faults = { down = [\"100us\", \"400us\"] } }]",
+)];
 /// The long link is two links, which are a bundle.
 const BUNDLED: (&str, &str) = ("topology.long_link", "{ distance = \"20km\", count = 2 }");
 const MANAGED: (&str, &str) = ("network.connection_management", "true");

@@ -154,6 +154,19 @@ impl<F: Frame> Lanes<F> {
         self.lanes.iter_mut().for_each(|lane| lane.set_carrier(now, port, up));
     }
 
+    /// Exchanges the routes for those of `program`, like [`Shard::exchange_routes`] of each lane.
+    ///
+    /// # Panics
+    /// If the program differs from the one in force in more than its routes, so that lanes cannot run it.
+    pub fn exchange_routes(&mut self, program: Arc<Program>) {
+        let part = match self.lanes.len() {
+            1 => program.clone(),
+            lanes => Arc::new(program.for_lanes(lanes).expect("routes are no matter of lanes")),
+        };
+        self.lanes.iter_mut().for_each(|lane| lane.exchange_routes(&mut part.clone()));
+        self.program = program;
+    }
+
     /// Gives `out` the frames that may now leave through `port`, like [`Shard::egress`] of each lane.
     #[inline]
     pub fn egress(&mut self, now: Nanos, port: PortId, out: &mut impl Transmitter<F>) {

@@ -19,6 +19,7 @@ mod nodes;
 mod observer;
 mod options;
 mod outcome;
+mod reroute;
 mod simulation;
 mod sites;
 mod stall;
@@ -40,5 +41,6 @@ pub use outcome::{
     Balance, Checks, Ending, FlowRecord, HostOutcome, IterationOutcome, JobOutcome, LinkOutcome, Losses,
     Outcome, PausedQueue, SwitchOutcome, Unfinished,
 };
+pub use reroute::Reroutes;
 pub use simulation::Simulation;
 pub use violation::{Broken, Pool, Violation};

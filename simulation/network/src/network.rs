@@ -2,6 +2,7 @@
 
 use crate::job::Jobs;
 pub use crate::node_id::NodeId;
+use crate::reroute::Reroutes;
 use endpoint::{FlowId, HostSettings};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ pub struct NetworkSpec {
     pub links: Vec<LinkSpec>,
     /// The jobs of its hosts.
     pub jobs: Arc<Jobs>,
+    /// The changes of its routes.
+    pub reroutes: Arc<Reroutes>,
 }
 
 impl NetworkSpec {
@@ -28,12 +31,13 @@ impl NetworkSpec {
         }
     }
 
-    /// Whether frames of a queue pair never overtake each other: no switch sprays them.
+    /// Whether frames of a queue pair never overtake each other: no switch sprays them, and no route changes.
     pub(crate) fn keeps_order(&self) -> bool {
-        !self.nodes.iter().any(|node| match &node.kind {
-            NodeKind::Switch { program, .. } => program.settings().forwarding.sprays(),
-            NodeKind::Host(_) => false,
-        })
+        self.reroutes.changes.is_empty()
+            && !self.nodes.iter().any(|node| match &node.kind {
+                NodeKind::Switch { program, .. } => program.settings().forwarding.sprays(),
+                NodeKind::Host(_) => false,
+            })
     }
 }
 

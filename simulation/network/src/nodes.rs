@@ -4,6 +4,7 @@ use crate::carrier::Carriers;
 use crate::frame::SimFrame;
 use crate::job::Progress;
 use crate::network::NodeId;
+use crate::reroute::RouteChanges;
 use core::ops::Range;
 use endpoint::{Host, HostSettings};
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,8 @@ pub(crate) struct Switch {
     pub next: Nanos,
     /// The failures of its links that it will notice.
     pub carriers: Carriers,
+    /// The changes of its routes.
+    pub routes: RouteChanges,
     /// The frames that came in and are still inside.
     pub held: Volume,
     /// The frames that it has consumed or dropped.

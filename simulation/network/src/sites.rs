@@ -122,6 +122,7 @@ mod tests {
                 link(end(5, 1), end(2, 0)),
             ],
             jobs: Arc::default(),
+            reroutes: Arc::default(),
         }
     }
 
@@ -150,6 +151,7 @@ mod tests {
                 link(end(3, 0), end(1, 0), to_host),
             ],
             jobs: Arc::default(),
+            reroutes: Arc::default(),
         }
     }
 

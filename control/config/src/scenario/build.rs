@@ -6,7 +6,7 @@ use std::sync::Arc;
 use endpoint::{CongestionControl, Dcqcn, HostSettings, Station};
 use simulation::job::Jobs;
 use simulation::topology::{NetworkPlan, PlanError, Role, Topology};
-use simulation::{LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec};
+use simulation::{LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, Reroutes};
 use toml::de::DeTable;
 use units::{Interval, Nanos, PortId, PrioritySet};
 
@@ -18,6 +18,7 @@ use super::names::Names;
 use super::network::NetworkDecl;
 use super::node::NodeDecl;
 use super::paths::{self, Path};
+use super::reroute;
 use super::run::{RunDecl, SamplingDecl};
 use super::switches::{Made, Maker};
 use super::topology;
@@ -35,6 +36,9 @@ const PORTS: usize = 16;
 
 /// The parts of the file that are read before the network is built.
 struct Written {
+    plan: NetworkPlan,
+    /// The place of routes that change, as far as all links are at fault.
+    links: Place,
     run: RunDecl,
     network: NetworkDecl,
     host: HostDecl,
@@ -60,8 +64,8 @@ pub(super) fn build(table: &DeTable<'_>, file: (&str, &Beside), problems: &Probl
     document.tables("route", |it| topology::route(it, &mut plan));
     // A missing part may be one that could not be read.
     let whole = !problems.has_errors();
-    let written = read(&mut document, &plan);
-    let topology = if whole { finish(plan, &document, problems) } else { None };
+    let written = read(&mut document, plan);
+    let topology = if whole { finish(written.plan.clone(), &document, problems) } else { None };
     let is_long = |topology: &Topology| topology.links.iter().any(|link| link.settings.long);
     if let Some(place) =
         written.long_haul.place().filter(|_| topology.as_ref().is_some_and(|it| !is_long(it)))
@@ -95,7 +99,7 @@ fn ignore_traffic(document: &mut Section<'_, '_>) {
     document.tables("collective", |it| drop(it.rest()));
 }
 
-fn read(document: &mut Section<'_, '_>, plan: &NetworkPlan) -> Written {
+fn read(document: &mut Section<'_, '_>, plan: NetworkPlan) -> Written {
     let run: RunDecl = Shape::read(document, "scenario").unwrap_or_default();
     let network = Shape::read(document, "network").unwrap_or_default();
     let host: HostDecl = Shape::read(document, "host").unwrap_or_default();
@@ -109,10 +113,12 @@ fn read(document: &mut Section<'_, '_>, plan: &NetworkPlan) -> Written {
         let names = decl.name.iter();
         let places = names.flat_map(|names| Names::find(names, "node", known(), section.problems));
         let places: Vec<usize> = places.collect();
-        decl.check(section, &places, plan);
+        decl.check(section, &places, &plan);
         (places, decl)
     });
-    Written { run, network, host, switch, long_haul, sampling, nodes: nodes.unwrap_or_default() }
+    let nodes = nodes.unwrap_or_default();
+    let links = Place { key: "link.reroute".into(), ..document.place_of_key("link") };
+    Written { plan, links, run, network, host, switch, long_haul, sampling, nodes }
 }
 
 fn finish(plan: NetworkPlan, document: &Section<'_, '_>, problems: &Problems<'_>) -> Option<Topology> {
@@ -149,25 +155,13 @@ fn assemble(
     check_paths(&written, &topology, &hosts, &paths, problems);
     let switches = switches(file, &written, &topology, &traffic, (&hosts, &uses), problems);
     uses.warn(problems);
+    let reroutes = reroutes(&written, &topology, &switches, problems);
     let (sampling, taps) = sampling(&written, &topology, &traffic, problems);
     let counted = counted(&written, &traffic, problems);
     if problems.has_errors() {
         return None;
     }
-    let kinds = hosts.into_iter().zip(&switches).map(|((_, host), switch)| match host {
-        Some(host) => Some(NodeKind::Host(host)),
-        None => switch.as_ref().map(|it| NodeKind::Switch { program: it.program.clone(), lanes: it.lanes }),
-    });
-    let named = topology.nodes.iter().zip(kinds);
-    let specs: Option<Vec<NodeSpec>> =
-        named.map(|(node, kind)| Some(NodeSpec { name: node.name.clone(), kind: kind? })).collect();
-    let links = topology.links.iter().map(|link| LinkSpec {
-        ends: link.ends,
-        rate: link.settings.rate,
-        delay: link.settings.delay,
-        faults: link.faults,
-    });
-    let network = NetworkSpec { nodes: specs?, links: links.collect(), jobs: Arc::new(jobs) };
+    let network = network(&topology, hosts, &switches, jobs, reroutes)?;
     check_queue_pairs(&network, &place, problems)?;
     let names = topology.nodes.iter().map(|node| node.name.clone());
     let switches = names.zip(switches).filter_map(|(name, switch)| Some((name, switch?.text))).collect();
@@ -191,6 +185,31 @@ fn assemble(
         switches,
         topology,
     })
+}
+
+/// The network of `topology`; `None` if a switch could not be made.
+fn network(
+    topology: &Topology,
+    hosts: Vec<MadeHost<'_>>,
+    switches: &[Option<Made>],
+    jobs: Jobs,
+    reroutes: Reroutes,
+) -> Option<NetworkSpec> {
+    let kinds = hosts.into_iter().zip(switches).map(|((_, host), switch)| match host {
+        Some(host) => Some(NodeKind::Host(host)),
+        None => switch.as_ref().map(|it| NodeKind::Switch { program: it.program.clone(), lanes: it.lanes }),
+    });
+    let named = topology.nodes.iter().zip(kinds);
+    let specs: Option<Vec<NodeSpec>> =
+        named.map(|(node, kind)| Some(NodeSpec { name: node.name.clone(), kind: kind? })).collect();
+    let links = topology.links.iter().map(|link| LinkSpec {
+        ends: link.ends,
+        rate: link.settings.rate,
+        delay: link.settings.delay,
+        faults: link.faults,
+    });
+    let (links, jobs, reroutes) = (links.collect(), Arc::new(jobs), Arc::new(reroutes));
+    Some(NetworkSpec { nodes: specs?, links, jobs, reroutes })
 }
 
 /// The jobs that its collectives are. Reports an error if they have too many flows.
@@ -300,6 +319,21 @@ fn switches(
     let made: Vec<_> = ids(topology).map(make).collect();
     maker.check_bundles(&made, problems);
     made
+}
+
+/// The changes of routes that follow faults, if there are all switches.
+fn reroutes(
+    written: &Written,
+    topology: &Topology,
+    switches: &[Option<Made>],
+    problems: &Problems<'_>,
+) -> Reroutes {
+    if problems.has_errors() {
+        return Reroutes::default();
+    }
+    let (plan, decl) = (&written.plan, &written.network);
+    let limit = Nanos(written.run.limit_or_default().0);
+    reroute::Network { plan, topology, decl, switches }.reroutes(limit, &written.links, problems)
 }
 
 /// The hosts with DCQCN as senders for LSCC. If they differ, the fewest of them fill a link, and the slowest increase

@@ -20,6 +20,7 @@ mod network;
 mod node;
 mod overlay;
 mod paths;
+mod reroute;
 mod run;
 mod switches;
 mod topology;

@@ -3,6 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr};
 
 use endpoint::GoBackN;
+use ipnet::IpNet;
 use simulation::topology::{IPV6_BITS, ipv6_of};
 use units::{Interval, Priority, PrioritySet};
 use wire::ip::Dscp;
@@ -52,9 +53,10 @@ impl NetworkDecl {
     }
 
     /// The prefix of packets' addresses whose first `bits` bits are those of `prefix` in the plan.
-    pub fn prefix(&self, prefix: Ipv4Addr, bits: u8) -> String {
+    pub fn prefix(&self, prefix: Ipv4Addr, bits: u8) -> IpNet {
         let more = if self.ip() == IpWord::V6 { IPV6_BITS } else { 0 };
-        format!("{}/{}", self.address(prefix), bits + more)
+        IpNet::new(self.address(prefix), bits + more)
+            .expect("a prefix of the plan has a length of its version")
     }
 
     /// The code point that hosts write for each priority.

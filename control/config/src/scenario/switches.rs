@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use simulation::NodeId;
 use simulation::topology::{Node as PlanNode, Port, Role, RouteEntry, Topology};
+use switch::Route;
 use switch::program::Program;
 use toml::de::DeTable;
 use units::{BitRate, Bytes, PortId, PrioritySet};
@@ -209,17 +210,11 @@ impl Maker<'_> {
             ])
         };
         let route = |entry: &RouteEntry| {
-            let peers = entry.ports.iter().map(|port| self.topology.peer(&node.ports[port.index()]).1);
-            let hops = peers.map(|peer| Node::leaf(self.network.address(peer.address).to_string())).collect();
-            let prefix = Node::leaf(self.network.prefix(entry.prefix, entry.bits));
-            Node::table([("prefix", prefix), ("next_hops", Node::array(hops))])
+            let Route { prefix, next_hops } = next_hops(self.topology, self.network, id, entry);
+            let hops = next_hops.iter().map(|hop| Node::leaf(hop.to_string())).collect();
+            Node::table([("prefix", Node::leaf(prefix.to_string())), ("next_hops", Node::array(hops))])
         };
-        // A host behind a port of the switch is a neighbour, which implies its route.
-        let is_neighbour = |entry: &&RouteEntry| {
-            let is_host = |port| self.topology.peer(port).1.address == entry.prefix;
-            entry.bits == 32 && node.ports.iter().any(is_host)
-        };
-        let routes = self.topology.routes[id.0 as usize].iter().filter(|entry| !is_neighbour(entry));
+        let routes = routed(self.topology, id, &self.topology.routes[id.0 as usize]);
         Node::table([
             ("mode", Node::leaf("route")),
             ("neighbour", Node::array(node.ports.iter().map(neighbour).collect())),
@@ -402,6 +397,29 @@ impl Maker<'_> {
             lscc.put("senders", senders);
         }
         made.put("lscc", lscc);
+    }
+}
+
+/// Those of the `entries` of a switch that need a route. A host behind one of its ports is a neighbour, which implies its route.
+pub(super) fn routed<'e>(
+    topology: &Topology,
+    id: NodeId,
+    entries: &'e [RouteEntry],
+) -> impl Iterator<Item = &'e RouteEntry> {
+    let ports = &topology.node(id).ports;
+    entries.iter().filter(move |entry| {
+        let is_host = |port| topology.peer(port).1.address == entry.prefix;
+        entry.bits != 32 || !ports.iter().any(is_host)
+    })
+}
+
+/// The route of a switch for `entry`.
+pub(super) fn next_hops(topology: &Topology, network: &NetworkDecl, id: NodeId, entry: &RouteEntry) -> Route {
+    let ports = &topology.node(id).ports;
+    let peers = entry.ports.iter().map(|port| topology.peer(&ports[port.index()]).1);
+    Route {
+        prefix: network.prefix(entry.prefix, entry.bits),
+        next_hops: peers.map(|peer| network.address(peer.address)).collect(),
     }
 }
 

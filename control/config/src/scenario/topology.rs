@@ -3,7 +3,7 @@
 use simulation::Faults;
 use simulation::topology::{
     DataCenter, Dumbbell, FatTree, Incast, LeafSpine, LinkSettings, NetworkPlan, PlanError, PlannedLink,
-    PlannedRoute, Role, TwoDataCenters,
+    PlannedNode, PlannedRoute, Role, TwoDataCenters,
 };
 use toml::de::DeValue;
 use units::{BitRate, Distance, Interval, Nanos};
@@ -137,6 +137,8 @@ table! {
         faults: FaultsDecl;
         /// From the first name to the second
         faults_there: FaultsDecl;
+        /// How long after the link goes down, in either direction, [the routes of all switches leave it out](simulation.md#routes-that-follow-faults), and after it is up again, take it back: the time in which a routing protocol converges
+        reroute: At<Interval>, within(SOME..=MOST), auto("never");
     }
 
     /// Faults of a link.
@@ -342,8 +344,9 @@ pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut NetworkPlan
         }
     };
     let mut seen = 0;
-    let mut changed = 0;
-    plan.links.retain_mut(|link| {
+    let (mut changed, mut wrong) = (0, None);
+    let NetworkPlan { nodes, links, .. } = plan;
+    links.retain_mut(|link| {
         let Some(end) = meant(link) else { return true };
         seen += 1;
         if decl.index.as_ref().is_some_and(|index| usize::from(index.value) != seen - 1) {
@@ -357,12 +360,37 @@ pub(super) fn change_links(section: &mut Section<'_, '_>, plan: &mut NetworkPlan
         if let Some(faults) = &decl.faults_there {
             link.faults[end] = faults.settings(Faults::default());
         }
+        link.reroute = decl.reroute.as_ref().map(|at| at.value).or(link.reroute);
+        wrong = wrong.take().or(wrong_reroute(link, nodes));
         !decl.remove()
     });
+    if let Some(kind) = wrong {
+        let place = decl.reroute.as_ref().map_or(&section.place, |at| &at.place);
+        section.problems.error(place, kind);
+    }
     if changed == 0 {
         let kind = ProblemKind::NoMatch { what: "link", got: "this".into(), nearest: None };
         section.problems.error(&section.place_of_key("between"), kind);
     }
+}
+
+/// What keeps routes from following the faults of `link`, if they are to.
+fn wrong_reroute(link: &PlannedLink, nodes: &[PlannedNode]) -> Option<ProblemKind> {
+    let reroute = link.reroute?;
+    let meaningless = |with: &str| Some(ProblemKind::Meaningless { with: with.into() });
+    if link.between.iter().any(|node| nodes[*node].role == Role::Host) {
+        return meaningless("a link of a host, which has no other one");
+    }
+    let mut downs = link.faults.iter().filter_map(|it| Some((it.down?, it.flap_every))).peekable();
+    if downs.peek().is_none() {
+        return meaningless("a link that is never down");
+    }
+    let is_missed = |((from, to), every): ((Nanos, Nanos), Option<Interval>)| {
+        let down = to.since(from);
+        reroute >= down || every.is_some_and(|every| reroute >= every - down)
+    };
+    let valid = "less than the link is down, and up in between";
+    downs.any(is_missed).then(|| ProblemKind::out_of_range(reroute, valid))
 }
 
 /// Reads a `[[route]]`.

@@ -116,6 +116,11 @@ impl FlowControl {
         self.port_grants().is_some_and(|it| it.far_ports > 0)
     }
 
+    /// Whether it tells the other end what is behind each port, by the routes at the start or of a reload.
+    pub const fn tells_routes(&self) -> bool {
+        self.port_grants().is_some()
+    }
+
     /// The settings of credits, where they run.
     pub const fn cbfc(&self) -> Option<&Cbfc> {
         if let Self::Cbfc(cbfc) = self { Some(cbfc) } else { None }

@@ -290,8 +290,10 @@ impl<F: Frame> Shard<F> {
         Ok(())
     }
 
-    /// Exchanges the program for one that differs in the routes of the kernel alone
-    /// ([`KernelPath::learned`](crate::program::KernelPath)). Nothing else is touched, so it takes no longer than a frame.
+    /// Exchanges the program for one that differs in its routes alone, those of the kernel
+    /// ([`KernelPath::learned`](crate::program::KernelPath)) or, unless a flow control
+    /// [tells them](crate::program::FlowControl::tells_routes), its own. Nothing else is touched, so it takes no longer than a
+    /// frame.
     pub fn exchange_routes(&mut self, program: &mut Arc<Program>) {
         core::mem::swap(&mut self.program, program);
     }

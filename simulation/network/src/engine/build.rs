@@ -19,6 +19,7 @@ use crate::network::{LinkEnd, NetworkSpec, NodeId, NodeKind};
 use crate::nodes::{Place, Station, Switch};
 use crate::observer::Rounds;
 use crate::options::Options;
+use crate::reroute::RouteChanges;
 use crate::sites::sites;
 use crate::stall::{Motion, Watch};
 use crate::tournament::Tournament;
@@ -186,7 +187,8 @@ impl Nodes {
                     let driver = Lanes::new(program.clone(), *lanes).expect("the caller has checked it");
                     let carriers = carriers(network, node, program);
                     let made = switch(node, driver, is_tapped);
-                    nodes.switches.push(Switch { unreliable, carriers, ..made });
+                    let routes = RouteChanges::new(&network.reroutes, node, program);
+                    nodes.switches.push(Switch { unreliable, carriers, routes, ..made });
                 }
                 NodeKind::Host(settings) => {
                     nodes.places.push(Place::Station(nodes.stations.len()));
@@ -244,6 +246,7 @@ fn switch(node: NodeId, driver: Lanes<SimFrame>, is_tapped: bool) -> Switch {
         next: deadlines.iter().copied().min().unwrap_or(Nanos::NEVER),
         deadlines,
         carriers: Carriers::default(),
+        routes: RouteChanges::default(),
         driver,
         program,
         held: switch::Volume::ZERO,

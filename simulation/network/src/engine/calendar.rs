@@ -58,6 +58,7 @@ mod tests {
             nodes: vec![host(0, 1), slow_host, switch(patched(&[(0, 1)])), switch(slow_end)],
             links: vec![link(end(0, 0), end(2, 0)), link(end(2, 1), end(3, 0)), slow_link],
             jobs: Arc::default(),
+            reroutes: Arc::default(),
         }
     }
 

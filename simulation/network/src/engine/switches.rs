@@ -42,7 +42,7 @@ impl Switch {
     /// The next instant at which it acts if no frame arrives.
     #[inline]
     pub fn own_next(&self) -> Nanos {
-        self.next.min(self.carriers.next()).min(self.driver.look_due())
+        self.next.min(self.carriers.next()).min(self.routes.next()).min(self.driver.look_due())
     }
 
     /// The ports that are due at `now`, by their last known deadlines.
@@ -160,6 +160,9 @@ impl Part {
             self.switches[switch].driver.set_carrier(now, port, up);
         }
         let it = &mut self.switches[switch];
+        while let Some(program) = it.routes.take(now) {
+            it.driver.exchange_routes(program);
+        }
         if it.driver.look_due() <= now {
             it.driver.look(now);
         }

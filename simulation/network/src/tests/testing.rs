@@ -101,6 +101,7 @@ pub fn line() -> NetworkSpec {
         nodes: vec![host(0, 1), host(1, 0), switch(patched(&[(0, 1)]))],
         links: vec![link(end(0, 0), end(2, 0)), link(end(2, 1), end(1, 0))],
         jobs: Arc::default(),
+        reroutes: Arc::default(),
     }
 }
 

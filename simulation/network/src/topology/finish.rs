@@ -62,7 +62,7 @@ impl NetworkPlan {
     }
 
     /// The site of each node: links that are not long-haul join the nodes of a site.
-    fn sites(&self) -> Vec<usize> {
+    pub(super) fn sites(&self) -> Vec<usize> {
         let mut neighbours = vec![Vec::new(); self.nodes.len()];
         for [one, other] in self.links.iter().filter(|link| !link.settings.long).map(|link| link.between) {
             neighbours[one].push(other);

@@ -54,6 +54,8 @@ pub struct PlannedLink {
     pub settings: LinkSettings,
     /// Faults of the frames that its first node sends, and of those that its second sends.
     pub faults: [Faults; 2],
+    /// How long after the link goes down, and after it is up again, routes follow; never if it is `None`.
+    pub reroute: Option<Interval>,
 }
 
 /// A route that takes precedence over the shortest paths.
@@ -217,7 +219,8 @@ impl NetworkPlan {
 
     /// Adds a link without faults.
     pub fn join(&mut self, one: usize, other: usize, settings: LinkSettings) {
-        self.links.push(PlannedLink { between: [one, other], settings, faults: Default::default() });
+        let faults = Default::default();
+        self.links.push(PlannedLink { between: [one, other], settings, faults, reroute: None });
     }
 
     pub(super) fn name(&self, node: usize) -> String {

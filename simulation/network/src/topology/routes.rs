@@ -1,7 +1,7 @@
 //! All shortest paths, and routes that take precedence over them.
 
-use super::address::Rack;
-use super::nodes::{Node, RouteEntry, TopologyLink, best};
+use super::address::{self, Rack};
+use super::nodes::{Node, RouteEntry, Topology, TopologyLink, best};
 use super::plan::{NetworkPlan, PlanError, Role};
 use core::net::Ipv4Addr;
 use std::collections::{BTreeSet, VecDeque};
@@ -12,6 +12,8 @@ struct Net<'a> {
     nodes: &'a [Node],
     links: &'a [TopologyLink],
     racks: &'a [Rack],
+    /// The links that carry nothing.
+    out: &'a BTreeSet<usize>,
 }
 
 /// The routes of each node to each rack that is not behind it, over the fewest links.
@@ -21,37 +23,69 @@ pub(super) fn routes(
     links: &[TopologyLink],
     racks: &[Rack],
 ) -> Result<Vec<Vec<RouteEntry>>, PlanError> {
-    let net = Net { plan, nodes, links, racks };
-    let mut routes = vec![Vec::new(); nodes.len()];
-    for rack in racks {
-        let distances = net.distances(rack.node);
-        net.check_reach(rack, &distances)?;
-        for (node, entries) in routes.iter_mut().enumerate() {
-            if nodes[node].role == Role::Host || node == rack.node {
-                continue;
-            }
-            let nearer = |peer: usize| {
-                nodes[peer].role == Role::Switch
-                    && distances[peer].is_some_and(|it| Some(it + 1) == distances[node])
-            };
-            let ports = net.ports_to(node, nearer);
-            if !ports.is_empty() {
-                entries.push(RouteEntry { prefix: rack.prefix, bits: 24, ports });
-            }
-        }
+    let net = Net { plan, nodes, links, racks, out: &BTreeSet::new() };
+    racks.iter().try_for_each(|rack| net.check_reach(rack, &net.distances(rack.node)))?;
+    net.routes(None)
+}
+
+impl NetworkPlan {
+    /// The routes of `topology`, which was made of this plan, while the links `out` carry nothing. A given route keeps the
+    /// neighbours that are left, and gives way to the shortest paths if none is. A switch without any other path to a rack
+    /// keeps its route.
+    ///
+    /// # Errors
+    /// [`PlanError::RouteLoop`] if given routes then have a loop, [`PlanError::Addresses`] if `topology` is of another plan.
+    pub fn routes_without(
+        &self,
+        topology: &Topology,
+        out: &BTreeSet<usize>,
+    ) -> Result<Vec<Vec<RouteEntry>>, PlanError> {
+        let racks = address::assign(self, &self.sites())?.racks;
+        let Topology { nodes, links, routes } = topology;
+        Net { plan: self, nodes, links, racks: &racks, out }.routes(Some(routes))
     }
-    net.given(&mut routes)?;
-    Ok(routes)
 }
 
 impl Net<'_> {
+    /// The routes over the links that are not out. Those `before` are kept to racks that have no path.
+    fn routes(&self, before: Option<&[Vec<RouteEntry>]>) -> Result<Vec<Vec<RouteEntry>>, PlanError> {
+        let mut routes = vec![Vec::new(); self.nodes.len()];
+        for rack in self.racks {
+            let distances = self.distances(rack.node);
+            for (node, entries) in routes.iter_mut().enumerate() {
+                if self.nodes[node].role == Role::Host || node == rack.node {
+                    continue;
+                }
+                if distances[node].is_none() {
+                    let kept = before.into_iter().flat_map(|before| &before[node]);
+                    entries.extend(kept.filter(|it| (it.prefix, it.bits) == (rack.prefix, 24)).cloned());
+                    continue;
+                }
+                let nearer = |peer: usize| {
+                    self.nodes[peer].role == Role::Switch
+                        && distances[peer].is_some_and(|it| Some(it + 1) == distances[node])
+                };
+                let ports = self.ports_to(node, nearer);
+                if !ports.is_empty() {
+                    entries.push(RouteEntry { prefix: rack.prefix, bits: 24, ports });
+                }
+            }
+        }
+        self.given(&mut routes)?;
+        Ok(routes)
+    }
+
+    fn is_out(&self, node: usize, port: usize) -> bool {
+        self.out.contains(&self.nodes[node].ports[port].link)
+    }
+
     fn peer(&self, node: usize, port: usize) -> usize {
         let port = &self.nodes[node].ports[port];
         self.links[port.link].ends[1 - port.end].node.0 as usize
     }
 
     fn ports_to(&self, node: usize, wanted: impl Fn(usize) -> bool) -> Vec<PortId> {
-        let ports = 0..self.nodes[node].ports.len();
+        let ports = (0..self.nodes[node].ports.len()).filter(|port| !self.is_out(node, *port));
         ports.filter(|port| wanted(self.peer(node, *port))).map(|port| PortId(port as u16)).collect()
     }
 
@@ -64,7 +98,7 @@ impl Net<'_> {
             if node != rack && self.nodes[node].role == Role::Host {
                 continue;
             }
-            for port in 0..self.nodes[node].ports.len() {
+            for port in (0..self.nodes[node].ports.len()).filter(|port| !self.is_out(node, *port)) {
                 let peer = self.peer(node, port);
                 if distances[peer].is_none() {
                     distances[peer] = distances[node].map(|it| it + 1);
@@ -105,7 +139,7 @@ impl Net<'_> {
             let mut ports = Vec::new();
             for &via in &given.via {
                 let through = self.ports_to(given.node, |peer| peer == via);
-                if through.is_empty() {
+                if through.is_empty() && self.out.is_empty() {
                     return Err(PlanError::NotNeighbour { node, to, via: self.plan.name(via) });
                 }
                 ports.extend(through);
@@ -113,6 +147,9 @@ impl Net<'_> {
             let Some((prefix, bits)) = self.prefix(given.to) else {
                 return Err(PlanError::RouteToNobody { node, to });
             };
+            if ports.is_empty() {
+                continue;
+            }
             let entries = &mut routes[given.node];
             entries.retain(|entry| (entry.prefix, entry.bits) != (prefix, bits));
             entries.push(RouteEntry { prefix, bits, ports });

@@ -257,4 +257,85 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn without_some_links_every_route_leads_to_its_host_as_if_there_had_been_none_of_them(
+        switches in 2_usize..9,
+        links in prop::collection::vec((0_usize..9, 0_usize..9, any::<bool>()), 1..24),
+        seats in prop::collection::vec(0_usize..9, 6),
+    ) {
+        let mut plan = NetworkPlan::default();
+        for number in 0..switches {
+            plan.add(format!("s{number}"), Role::Switch);
+        }
+        let mut out = BTreeSet::new();
+        for (one, other, is_out) in links {
+            if one % switches != other % switches {
+                out.extend(is_out.then_some(plan.links.len()));
+                plan.join(one % switches, other % switches, settings());
+            }
+        }
+        for (number, seat) in seats.iter().enumerate() {
+            let host = plan.add(format!("h{number}"), Role::Host);
+            plan.join(host, seat % switches, settings());
+        }
+        let mut rest = plan.clone();
+        let mut numbers = 0..;
+        rest.links.retain(|_| !out.contains(&numbers.next().unwrap()));
+        // Otherwise some hosts do not reach each other.
+        if let (Ok(mut topology), Ok(rest)) = (plan.clone().finish(), rest.finish()) {
+            topology.routes = plan.routes_without(&topology, &out).unwrap();
+            let all: Vec<_> = topology.hosts().collect();
+            for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (*one, *other))) {
+                if one != other {
+                    prop_assert_eq!(follow(&topology, one, other), follow(&rest, one, other));
+                }
+            }
+        }
+    }
+}
+
+/// Switches 0 to 2 in a triangle, with hosts h0 on the first and h1 on the second.
+fn triangle() -> NetworkPlan {
+    let mut plan = NetworkPlan::default();
+    let switches = [0, 1, 2].map(|number| plan.add(format!("s{number}"), Role::Switch));
+    let hosts = [0, 1].map(|number| plan.add(format!("h{number}"), Role::Host));
+    for (one, other) in [(0, 1), (0, 2), (2, 1)] {
+        plan.join(switches[one], switches[other], settings());
+    }
+    (0..2).for_each(|number| plan.join(hosts[number], switches[number], settings()));
+    plan
+}
+
+#[test]
+fn routes_go_round_a_link_that_is_out_and_stay_where_there_is_no_way_round() {
+    let plan = triangle();
+    let topology = plan.clone().finish().unwrap();
+    let next = |out: &[usize]| {
+        let routes = plan.routes_without(&topology, &out.iter().copied().collect()).unwrap();
+        [0, 1].map(|node: usize| routes[node].iter().map(|entry| entry.ports.clone()).collect::<Vec<_>>())
+    };
+    let ports = |ports: [u16; 2]| ports.map(|port| vec![vec![PortId(port)]]);
+    assert_eq!(next(&[]), ports([0, 0]), "straight on");
+    assert_eq!(next(&[0]), ports([1, 1]), "by the third switch");
+    assert_eq!(next(&[1]), ports([0, 0]));
+    assert_eq!(next(&[0, 1]), ports([0, 0]), "as before");
+}
+
+#[test]
+fn a_given_route_keeps_the_neighbours_that_are_left_and_gives_way_if_none_is() {
+    let mut plan = triangle();
+    plan.routes.push(PlannedRoute { node: 0, to: 1, via: vec![1, 2] });
+    let topology = plan.clone().finish().unwrap();
+    let next = |out: &[usize]| {
+        let routes = plan.routes_without(&topology, &out.iter().copied().collect()).unwrap();
+        routes[0][0].ports.clone()
+    };
+    assert_eq!(next(&[]), [PortId(0), PortId(1)]);
+    assert_eq!(next(&[0]), [PortId(1)]);
+    assert_eq!(next(&[1]), [PortId(0)]);
+    plan.routes[0].via = vec![2];
+    let topology = plan.clone().finish().unwrap();
+    let routes = plan.routes_without(&topology, &BTreeSet::from([1])).unwrap();
+    assert_eq!(routes[0][0].ports, [PortId(0)], "the shortest path");
 }

@@ -110,6 +110,9 @@ const TWO_WAYS: &str = r#"
     between = ["s0", "s1"]
     index = 0
     delay = "3us"
+    [[link]]
+    between = ["s0", "s3"]
+    faults = { down = ["1ms", "3ms"] }
     [[route]]
     node = "s0"
     to = ["h1"]

@@ -49,6 +49,7 @@ pub fn three_sites() -> NetworkSpec {
             LinkSpec { rate: SLOW, ..link(end(3, 0), end(8, 3)) },
         ],
         jobs: Default::default(),
+        reroutes: Default::default(),
     }
 }
 
