@@ -9,8 +9,8 @@ use simulation::{
     Observer, Options, Outcome, Simulation, Tap,
 };
 use std::sync::Arc;
-use switch::Program;
 use switch::program::Settings;
+use switch::{Event, Program};
 use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::ip::Dscp;
@@ -64,13 +64,15 @@ impl Plan {
         self.network.links.len() - 1
     }
 
-    /// Runs it to its end.
+    /// Runs it to its end, and records events where frames are captured.
     ///
     /// # Panics
     /// Where an invariant does not hold.
     pub fn run(&self, options: Options, flows: &[FlowSpec]) -> (Outcome, Seen) {
-        let mut seen = Seen::default();
-        let outcome = Simulation::new(self.network.clone(), options).run(flows.iter().cloned(), &mut seen);
+        let (mut seen, recorded) = (Seen::default(), options.taps.clone());
+        let mut simulation = Simulation::new(self.network.clone(), options);
+        simulation.record_events(&recorded);
+        let outcome = simulation.run(flows.iter().cloned(), &mut seen);
         (outcome.unwrap_or_else(|violation| panic!("{violation}")), seen)
     }
 }
@@ -82,6 +84,8 @@ pub struct Seen {
     pub flows: Vec<FlowRecord>,
     /// Frames at taps: where, when, the headers, and the length.
     pub frames: Vec<(Tap, Nanos, Vec<u8>, Bytes)>,
+    /// Events of switches.
+    pub events: Vec<(NodeId, Event)>,
 }
 
 impl Observer for Seen {
@@ -91,6 +95,10 @@ impl Observer for Seen {
 
     fn captured(&mut self, tap: Tap, at: Nanos, headers: &[u8], length: Bytes) {
         self.frames.push((tap, at, headers.to_vec(), length));
+    }
+
+    fn event(&mut self, switch: NodeId, event: &Event) {
+        self.events.push((switch, *event));
     }
 }
 

@@ -6,12 +6,15 @@
 use conformance::settings::{lossless, routed};
 use conformance::simulated::{Plan, Seen, assert_lossless, flow, host_behind, options};
 use conformance::{P3, P4, SharedCapture};
+use core::cell::RefCell;
 use core::ops::ControlFlow;
 use replay::capture::{CaptureReader, CaptureWriter, Pace};
 use replay::{Input, Outputs, Replay, Side};
 use simulation::{FlowSpec, NodeId, NodeKind, Options};
 use std::io::Cursor;
+use std::rc::Rc;
 use switch::program::{MarkAt, Red, Scheduling, Settings};
+use switch::{Event, EventKind};
 use units::{BitRate, Bytes, Interval, Nanos, PortId};
 
 const RATE: BitRate = BitRate::gigabits(100);
@@ -30,8 +33,8 @@ fn capture(seen: &Seen, port: u16, inbound: bool) -> Vec<u8> {
     sink.take()
 }
 
-/// Replays what came in; returns what left through each port.
-fn replayed(plan: &Plan, switch: NodeId, seen: &Seen) -> Vec<Vec<u8>> {
+/// Replays what came in; returns what left through each port, and the events.
+fn replayed(plan: &Plan, switch: NodeId, seen: &Seen) -> (Vec<Vec<u8>>, Vec<Event>) {
     let NodeKind::Switch { program, lanes } = &plan.network.nodes[switch.0 as usize].kind else {
         panic!("a switch")
     };
@@ -42,8 +45,11 @@ fn replayed(plan: &Plan, switch: NodeId, seen: &Seen) -> Vec<Vec<u8>> {
     let sinks: Vec<SharedCapture> = (0..PORTS).map(|_| SharedCapture::default()).collect();
     let writers = sinks.iter().map(|sink| Some(CaptureWriter::new(sink.clone(), "replayed")));
     let replay = Replay::new(program.clone(), inputs.collect()).unwrap().with_lanes(*lanes).unwrap();
+    let events = Rc::new(RefCell::new(Vec::new()));
+    let sink = events.clone();
+    let replay = replay.record_events(move |event| sink.borrow_mut().push(*event));
     replay.run("gateway", Outputs::new(writers), |_| ControlFlow::Continue(())).unwrap();
-    sinks.iter().map(|sink| sink.take()).collect()
+    (sinks.iter().map(|sink| sink.take()).collect(), events.take())
 }
 
 /// A router among hosts, of which the first three send to the last two.
@@ -91,9 +97,21 @@ fn assert_same_with_lanes(settings: Settings, lanes: usize) {
     for pauses in report.ports[..3].iter().map(|port| port.groups[3].pauses) {
         assert!(pauses.xoff > 1 && pauses.xon == pauses.xoff, "every sender was paused: {pauses:?}");
     }
-    for (port, replayed) in (0..).zip(replayed(&plan, router, &seen)) {
+    let (frames, events) = replayed(&plan, router, &seen);
+    for (port, replayed) in (0..).zip(frames) {
         assert!(capture(&seen, port, false) == replayed, "port {port} differs, {lanes} lanes");
     }
+    // The replay goes on until all pauses have run out, and has no order of the events of lanes at one instant.
+    let of_run = |events: &mut dyn Iterator<Item = Event>| {
+        let mut events: Vec<_> = events.filter(|event| event.at < outcome.end).collect();
+        if lanes > 1 {
+            events.sort_by_key(|it| (it.at, it.port, it.priority, format!("{it:?}")));
+        }
+        events
+    };
+    let simulated = of_run(&mut seen.events.iter().map(|(_, event)| *event));
+    assert!(simulated.iter().any(|event| event.what.kind() == EventKind::Xoff));
+    assert!(simulated == of_run(&mut events.into_iter()), "events differ, {lanes} lanes");
 }
 
 #[test]

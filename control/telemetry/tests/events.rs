@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "only tests are in here")]
 
-use switch::{Happening, PauseCause, PauseDirection};
-use telemetry::events::{Event, What};
+use switch::{EventKind, Happening, PauseCause, PauseDirection};
+use telemetry::events::{Event, KINDS, What};
 use units::{Nanos, PortId, Priority};
 
 #[test]
@@ -22,4 +22,11 @@ fn an_event_of_a_switch_is_a_line_of_json_with_the_name_of_its_port() {
         serde_json::to_string(&event.serializable(&names)).unwrap(),
         r#"{"number":4,"at_ns":7,"core":2,"port":"lh0","priority":3,"kind":"pause","direction":"sent","cause":"threshold","until_ns":9}"#
     );
+}
+
+#[test]
+fn every_kind_of_event_of_a_switch_is_written_under_its_name() {
+    for kind in EventKind::ALL {
+        assert!(KINDS.iter().any(|it| it.name == kind.name()), "{}", kind.name());
+    }
 }

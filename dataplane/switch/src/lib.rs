@@ -52,7 +52,7 @@ pub use egress::{
     PausesReceived, QueueCounters, Restoration, RestorationCause, Storm, WatchdogChange, WatchdogCounters,
     WatchdogEvent, WatchdogLog,
 };
-pub use event::{Event, Happening, PauseDirection, PortHalf};
+pub use event::{Event, EventKind, Happening, PauseDirection, PortHalf};
 pub use flow_control::bifrost::{BifrostReport, SlotCounters, SlotState};
 pub use flow_control::pause_time::PauseMeter;
 pub use flow_control::{PauseCause, PausesSent, SchemeReport};

@@ -4,6 +4,7 @@ mod build;
 mod calendar;
 mod checkpoint;
 mod checks;
+mod events;
 mod exchange;
 mod hosts;
 mod jobs;
@@ -121,6 +122,7 @@ impl Engine {
             Stop::Ended(ending) => ending,
             Stop::Broken(what) => return Err(self.violation(what)),
         };
+        self.tell_last_events(observer);
         if let Err(what) = self.check_everything() {
             return Err(self.violation(what));
         }

@@ -46,6 +46,8 @@ pub(crate) struct Switch {
     /// The frames that it has consumed or dropped.
     pub taken: Volume,
     pub is_tapped: bool,
+    /// Its last instant, where its events are recorded.
+    pub recorded: Option<Nanos>,
 }
 
 impl Switch {

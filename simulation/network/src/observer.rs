@@ -8,7 +8,7 @@ use crate::outcome::FlowRecord;
 use core::ops::ControlFlow;
 use endpoint::Host;
 use serde::{Deserialize, Serialize};
-use switch::{Lanes, Volume};
+use switch::{Event, Lanes, Volume};
 use units::{Bytes, Nanos, PortId, WireBytes};
 
 /// Observes a simulation while it runs. It cannot change the run, except to end it.
@@ -23,6 +23,10 @@ pub trait Observer {
     /// `length` is without FCS, and the frame begins with `headers`. Frames that leave come in the order of
     /// the wire.
     fn captured(&mut self, _tap: Tap, _at: Nanos, _headers: &[u8], _length: Bytes) {}
+
+    /// Called with each event of a switch whose events are recorded; see [`crate::Simulation::record_events`]. Those of one
+    /// switch come in the same order in each run, and some later than frames that leave after them.
+    fn event(&mut self, _switch: NodeId, _event: &Event) {}
 
     /// Called every few ten thousand events and samples. Ends the run by returning [`ControlFlow::Break`].
     fn progress(&mut self, _progress: Progress) -> ControlFlow<()> {

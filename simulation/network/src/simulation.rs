@@ -1,7 +1,7 @@
 //! The simulation of a network.
 
 use crate::engine::{Engine, NotResumed};
-use crate::network::{FlowSpec, NetworkSpec};
+use crate::network::{FlowSpec, NetworkSpec, NodeId};
 use crate::observer::Observer;
 use crate::options::Options;
 use crate::outcome::Outcome;
@@ -35,6 +35,12 @@ impl Simulation {
     /// As [`Simulation::new`].
     pub fn resume(network: NetworkSpec, options: Options, state: &[u8]) -> Result<Self, NotResumed> {
         Ok(Self { engine: Engine::resumed(network, options, state)? })
+    }
+
+    /// Tells the observer of the run the events of these switches ([`Observer::event`]). A run that goes on from a state needs it
+    /// too.
+    pub fn record_events(&mut self, switches: &[NodeId]) {
+        self.engine.record_events(switches);
     }
 
     /// The number of flows that were fetched before the state from which it goes on. [`Simulation::run`] is to get those

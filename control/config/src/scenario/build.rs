@@ -18,6 +18,7 @@ use super::names::Names;
 use super::network::NetworkDecl;
 use super::node::NodeDecl;
 use super::paths::{self, Path};
+use super::recorded::RecordedEvents;
 use super::reroute;
 use super::run::{RunDecl, SamplingDecl};
 use super::switches::{Made, Maker};
@@ -158,6 +159,7 @@ fn assemble(
     let reroutes = reroutes(&written, &topology, &switches, problems);
     let (sampling, taps) = sampling(&written, &topology, &traffic, problems);
     let counted = counted(&written, &traffic, problems);
+    let events = RecordedEvents::new(&written.sampling, &topology, problems);
     if problems.has_errors() {
         return None;
     }
@@ -181,6 +183,7 @@ fn assemble(
         sampling,
         counted,
         taps,
+        events,
         warnings: Vec::new(),
         switches,
         topology,

@@ -20,6 +20,7 @@ mod network;
 mod node;
 mod overlay;
 mod paths;
+mod recorded;
 mod reroute;
 mod run;
 mod switches;
@@ -33,6 +34,7 @@ pub use import::{Ns3File, Translated, load_ns3, translate_ns3};
 pub(crate) use layers::EcnDecl;
 pub use model::{Collected, Sampling, Scenario};
 pub use overlay::{Override, ParseOverrideError};
+pub use recorded::RecordedEvents;
 pub use run::{Claim, Paper};
 pub use words::{Better, Source};
 

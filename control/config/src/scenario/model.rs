@@ -6,6 +6,7 @@ use simulation::workload::{Flows, Workload};
 use simulation::{NetworkSpec, NodeId, Options};
 use units::{Interval, Nanos, PortId};
 
+use super::recorded::RecordedEvents;
 use crate::problem::Problem;
 
 /// A scenario, ready to run.
@@ -41,6 +42,8 @@ pub struct Scenario {
     pub counted: Option<(Nanos, Nanos)>,
     /// The switches whose frames are captured.
     pub taps: Vec<NodeId>,
+    /// The events of switches that are recorded.
+    pub events: RecordedEvents,
     /// All warnings.
     pub warnings: Vec<Problem>,
     /// The name and the complete configuration of each switch, in the order of nodes.

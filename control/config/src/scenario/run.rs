@@ -63,6 +63,10 @@ table! {
         flows: List<Names>, auto("none");
         /// Switches whose frames are captured
         taps: List<Names>, auto("none");
+        /// Switches and ports of switches whose [events](simulate.md#events) are recorded, `["leaf0", "gw-*.gw-*"]`
+        events: List<Names>, auto("none");
+        /// The [kinds](events.md) of these events, `["xoff", "drop"]`
+        event_kinds: List<Names>, needs(events), auto("all");
         /// `["2ms", "8ms"]`: metrics and plots of flows count those that start from the first time on and before the second, without warming up and running down
         counted: At<(Nanos, Nanos)>, auto("all");
     }

@@ -1,5 +1,6 @@
 //! `longspan events`.
 
+pub mod file;
 mod history;
 mod line;
 

@@ -1,13 +1,13 @@
 //! The file of events.
 
+use crate::events::file::EventFile;
 use crate::failure::Failure;
 use config::Gateway;
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use telemetry::events::{Event, What};
 
 /// A file to which events are written, one JSON object a line.
 pub struct Recorded {
@@ -16,9 +16,7 @@ pub struct Recorded {
 }
 
 struct Lines {
-    file: BufWriter<File>,
-    names: Vec<String>,
-    number: u64,
+    file: EventFile,
     /// The first error.
     outcome: io::Result<()>,
 }
@@ -31,14 +29,19 @@ impl Recorded {
     pub fn create(path: &Path, gateway: &Gateway) -> Result<Self, Failure> {
         let file = File::create(path).map_err(Failure::uncreated(path))?;
         let names = gateway.port_names().map(str::to_owned).collect();
-        let lines = Lines { file: BufWriter::new(file), names, number: 0, outcome: Ok(()) };
+        let lines = Lines { file: EventFile::new(file, names, 0), outcome: Ok(()) };
         Ok(Self { path: path.into(), lines: Rc::new(RefCell::new(lines)) })
     }
 
     /// Writes an event to the file.
     pub fn sink(&self) -> impl FnMut(&switch::Event) + 'static {
         let lines = self.lines.clone();
-        move |event| lines.borrow_mut().write(event)
+        move |event| {
+            let Lines { file, outcome } = &mut *lines.borrow_mut();
+            if outcome.is_ok() {
+                *outcome = file.write(event);
+            }
+        }
     }
 
     /// Completes the file.
@@ -46,21 +49,8 @@ impl Recorded {
     /// # Errors
     /// [`Failure::Write`], also of an earlier event.
     pub fn finish(self) -> Result<(), Failure> {
-        let Lines { file, outcome, .. } = &mut *self.lines.borrow_mut();
+        let Lines { file, outcome } = &mut *self.lines.borrow_mut();
         let written = core::mem::replace(outcome, Ok(())).and_then(|()| file.flush());
         written.map_err(Failure::unwritten(&self.path))
-    }
-}
-
-impl Lines {
-    fn write(&mut self, event: &switch::Event) {
-        let switch::Event { at, port, priority, .. } = *event;
-        let event =
-            Event { number: self.number, at_ns: at.0, core: None, port, priority, what: What::from(event) };
-        self.number += 1;
-        if self.outcome.is_ok() {
-            let line = serde_json::to_writer(&mut self.file, &event.serializable(&self.names));
-            self.outcome = line.map_err(io::Error::from).and_then(|()| self.file.write_all(b"\n"));
-        }
     }
 }

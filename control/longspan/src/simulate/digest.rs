@@ -39,9 +39,12 @@ pub fn of_scenario(scenario: &Scenario) -> String {
     if !network.jobs.is_empty() {
         digest.debug(&(&network.jobs, collectives));
     }
-    // As do those without routes that change, and those that count all flows.
+    // As do those without routes that change or events, and those that count all flows.
     if !network.reroutes.changes.is_empty() {
         digest.debug(&network.reroutes);
+    }
+    if !scenario.events.ports.is_empty() {
+        digest.debug(&scenario.events);
     }
     if let Some(counted) = scenario.counted {
         digest.debug(&counted);

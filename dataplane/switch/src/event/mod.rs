@@ -106,6 +106,26 @@ pub enum Happening {
 }
 
 impl Happening {
+    /// Its kind.
+    pub const fn kind(&self) -> EventKind {
+        match self {
+            Self::Paused { .. } => EventKind::Pause,
+            Self::Resumed { .. } => EventKind::Resume,
+            Self::XoffReached { .. } => EventKind::Xoff,
+            Self::XonReached { .. } => EventKind::Xon,
+            Self::HeadroomEntered { .. } => EventKind::Headroom,
+            Self::Watchdog(WatchdogChange::Detected(_)) => EventKind::Storm,
+            Self::Watchdog(WatchdogChange::Restored(_)) => EventKind::StormOver,
+            Self::Dropped { .. } => EventKind::Drop,
+            Self::EcnThresholds { .. } => EventKind::Ecn,
+            Self::Flow(_) => EventKind::Flow,
+            Self::Link(LinkChange::State { .. }) => EventKind::Liveness,
+            Self::Link(LinkChange::Lost { .. }) => EventKind::LostOnLink,
+            Self::Link(LinkChange::Crossed { .. }) => EventKind::Crossed,
+            Self::Lost { .. } => EventKind::Lost,
+        }
+    }
+
     /// Whether a neighbour or a host can cause it as often as it can send frames. Such events leave room for others.
     pub(crate) const fn is_frequent(&self) -> bool {
         match self {
@@ -121,6 +141,40 @@ impl Happening {
             | Self::Link(_)
             | Self::Lost { .. } => false,
         }
+    }
+}
+
+units::named! {
+    /// The kind of an event.
+    EventKind [ALL] {
+        /// [`Happening::Paused`].
+        Pause = "pause",
+        /// [`Happening::Resumed`].
+        Resume = "resume",
+        /// [`Happening::XoffReached`].
+        Xoff = "xoff",
+        /// [`Happening::XonReached`].
+        Xon = "xon",
+        /// [`Happening::HeadroomEntered`].
+        Headroom = "headroom",
+        /// [`WatchdogChange::Detected`].
+        Storm = "storm",
+        /// [`WatchdogChange::Restored`].
+        StormOver = "storm_over",
+        /// [`Happening::Dropped`].
+        Drop = "drop",
+        /// [`Happening::EcnThresholds`].
+        Ecn = "ecn",
+        /// [`Happening::Flow`].
+        Flow = "flow",
+        /// [`LinkChange::State`].
+        Liveness = "liveness",
+        /// [`LinkChange::Lost`].
+        LostOnLink = "lost_on_link",
+        /// [`LinkChange::Crossed`].
+        Crossed = "crossed",
+        /// [`Happening::Lost`].
+        Lost = "lost",
     }
 }
 

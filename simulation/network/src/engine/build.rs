@@ -252,6 +252,7 @@ fn switch(node: NodeId, driver: Lanes<SimFrame>, is_tapped: bool) -> Switch {
         held: switch::Volume::ZERO,
         taken: switch::Volume::ZERO,
         is_tapped,
+        recorded: None,
     }
 }
 

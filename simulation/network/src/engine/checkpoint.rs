@@ -187,17 +187,18 @@ impl Switch {
             held,
             taken,
             is_tapped: _,
+            recorded,
         } = self;
         // Nobody asks for those of several lanes, which are not all of their state.
         driver.lanes().iter().for_each(|lane| out.put(&lane.state()));
         out.put(&(deadlines, next, carriers));
-        out.put(&(routes.done, held, taken));
+        out.put(&(routes.done, held, taken, recorded));
     }
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), NotResumed> {
         self.driver.restore(&mut from.0)?;
         (self.deadlines, self.next, self.carriers) = from.take()?;
-        (self.routes.done, self.held, self.taken) = from.take()?;
+        (self.routes.done, self.held, self.taken, self.recorded) = from.take()?;
         if let Some(program) = self.routes.in_force() {
             self.driver.exchange_routes(program);
         }

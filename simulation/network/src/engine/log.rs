@@ -1,9 +1,11 @@
 //! A record of what an observer would have seen of a part, while it ran beside the others.
 
 use super::turn::Turn;
+use crate::network::NodeId;
 use crate::observer::{Observer, Tap};
 use crate::outcome::FlowRecord;
 use serde::{Deserialize, Serialize};
+use switch::Event;
 use units::{Bytes, Nanos};
 
 /// A frame at a tap.
@@ -20,6 +22,7 @@ struct Captured {
 pub(super) struct Log {
     completed: Vec<FlowRecord>,
     captured: Vec<Captured>,
+    events: Vec<(NodeId, Event)>,
 }
 
 impl Observer for Log {
@@ -29,6 +32,10 @@ impl Observer for Log {
 
     fn captured(&mut self, tap: Tap, at: Nanos, headers: &[u8], length: Bytes) {
         self.captured.push(Captured { tap, at, headers: headers.to_vec(), length });
+    }
+
+    fn event(&mut self, switch: NodeId, event: &Event) {
+        self.events.push((switch, *event));
     }
 }
 
@@ -44,6 +51,7 @@ pub(super) fn tell<'a>(logs: impl Iterator<Item = &'a mut Log>, next: Turn, obse
         for Captured { tap, at, headers, length } in log.captured.drain(..) {
             observer.captured(tap, at, &headers, length);
         }
+        log.events.drain(..).for_each(|(switch, event)| observer.event(switch, &event));
     }
     completed.sort_by_key(turn);
     completed.iter().for_each(|record| observer.completed(record));

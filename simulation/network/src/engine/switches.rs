@@ -76,6 +76,9 @@ impl Part {
                 // The watermarks of its pools keep what was too much at any event of the visit.
                 return self.checker.check_pools(switch, &self.switches[switch]);
             }
+            if self.switches[switch].recorded.is_some() {
+                self.tell_events(switch, at, observer);
+            }
             self.now = at;
             if player < inputs.len() {
                 self.arrive_at_switch(inputs.start + player, switch, observer)?;

@@ -18,7 +18,7 @@ use crate::value::Written as _;
 const FREE: &str = r#"
     scenario = { until = "2ms" }
     network = { lossless = [3, 4] }
-    sampling = {}
+    sampling = { events = ["s1"] }
     switch = { ecn = {} }
     long_haul = { ecn = {} }
     [topology]

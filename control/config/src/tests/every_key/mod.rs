@@ -17,7 +17,7 @@ use crate::table::Key;
 const SAMPLES: [(&str, &str); 46] = [
     (
         "list (name)",
-        "[['other'], ['h1'], ['s0'], ['s0.s1'], ['all'], ['h2'], ['s2'], ['h0', 's0'], ['h1', 's1'], ['s0', 's1'], ['h0', 'h1'], ['b', 'a']]",
+        "[['other'], ['h1'], ['s0'], ['s0.s1'], ['all'], ['h2'], ['s2'], ['h0', 's0'], ['h1', 's1'], ['s0', 's1'], ['h0', 'h1'], ['b', 'a'], ['drop']]",
     ),
     ("list (pair of ports)", "[[['a', 'c'], ['b', 'd']], [['dc0', 'lh0']]]"),
     ("list (address with prefix length)", "[['10.9.0.1/24']]"),

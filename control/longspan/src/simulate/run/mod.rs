@@ -4,6 +4,7 @@ mod captures;
 mod checkpoint;
 mod collectives;
 mod details;
+mod events;
 mod figures;
 mod flow_rates;
 mod flows;
@@ -24,6 +25,7 @@ use checkpoint::{CHECKPOINT, INCOMPLETE, Keeper, Kept, NotUsed};
 use config::scenario::Scenario;
 use core::num::NonZeroUsize;
 use details::Details;
+use events::{EVENTS, EventLog};
 use flow_rates::{FlowRates, Watchlist};
 use flows::FlowLog;
 pub use flows::flow_columns;
@@ -68,10 +70,11 @@ pub fn run(
         Ok(resumed) => resumed,
     };
     prepare(directory, &scenario, resumed.is_none()).map_err(Failure::unwritten(directory))?;
-    let (simulation, mut recorder) = match resumed {
+    let (mut simulation, mut recorder) = match resumed {
         Some(resumed) => resumed,
         None => site.anew()?,
     };
+    simulation.record_events(&scenario.events.ports.keys().copied().collect::<Vec<_>>());
     recorder.keeper = args.checkpoint.map(|every| Keeper::new(directory, &planned.inputs, every));
     let flows = scenario.flows().skip(simulation.fetched()).inspect(|flow| list.note(flow));
     let outcome = simulation.run(flows, &mut recorder);
@@ -120,6 +123,7 @@ fn prepare(directory: &Path, scenario: &Scenario, anew: bool) -> io::Result<()> 
     remove(fs::remove_dir_all(directory.join("switches")))?;
     if anew {
         remove(fs::remove_dir_all(directory.join("captures")))?;
+        remove(fs::remove_dir_all(directory.join(EVENTS)))?;
         remove_checkpoint(directory)?;
     }
     remove(fs::remove_file(directory.join(SUMMARY)))?;
@@ -129,6 +133,9 @@ fn prepare(directory: &Path, scenario: &Scenario, anew: bool) -> io::Result<()> 
     }
     if anew && !scenario.taps.is_empty() {
         fs::create_dir(directory.join("captures"))?;
+    }
+    if anew && !scenario.events.ports.is_empty() {
+        fs::create_dir(directory.join(EVENTS))?;
     }
     Ok(())
 }
@@ -164,7 +171,9 @@ impl<'a> Site<'a> {
         let flows = FlowLog::create(&path, scenario);
         let flows = flows.map_err(Failure::unwritten(&path))?;
         let captures = Captures::create(&directory.join("captures"), &scenario.taps, &scenario.topology);
-        let recorder = self.recorder(flows, captures.map_err(Failure::Run)?);
+        let to = directory.join(EVENTS);
+        let events = EventLog::create(&to, scenario).map_err(Failure::unwritten(&to))?;
+        let recorder = self.recorder(flows, captures.map_err(Failure::Run)?, events);
         Ok((Simulation::new(scenario.network.clone(), self.options()), recorder))
     }
 
@@ -173,20 +182,21 @@ impl<'a> Site<'a> {
         let Self { scenario, directory, .. } = self;
         let Some(kept) = Kept::read(directory, inputs)? else { return Ok(None) };
         let (recordings, state) = kept.parts()?;
-        let RecorderState { flows, series, links, captures, transmissions } =
+        let RecorderState { flows, series, links, captures, events, transmissions } =
             postcard::from_bytes(recordings).map_err(|_| NotUsed::Damaged)?;
         let simulation = Simulation::resume(scenario.network.clone(), self.options(), state)?;
         let flows = FlowLog::go_on(&directory.join(FLOWS), scenario, flows)?;
         let (to, topology) = (directory.join("captures"), &scenario.topology);
         let captures = Captures::go_on(&to, &scenario.taps, topology, &captures)?;
-        let mut recorder = self.recorder(flows, captures);
+        let events = EventLog::go_on(&directory.join(EVENTS), scenario, &events)?;
+        let mut recorder = self.recorder(flows, captures, events);
         recorder.series.restore(series);
         recorder.links.restore(links);
         self.board.goes_on_from(self.index, transmissions);
         Ok(Some((simulation, recorder)))
     }
 
-    fn recorder(&self, flows: FlowLog, captures: Captures) -> Recorder<'a> {
+    fn recorder(&self, flows: FlowLog, captures: Captures, events: EventLog) -> Recorder<'a> {
         let Self { scenario, list, index, board, .. } = *self;
         let rates = FlowRates::new(list.clone(), &scenario.groups);
         let program = |node| ports::program(&scenario.network, node);
@@ -195,6 +205,7 @@ impl<'a> Site<'a> {
             series: SeriesLog::new(&scenario.sampling, &scenario.topology, program, rates),
             links: LinkLog::new(ports::of_interest(scenario), scenario.until),
             captures,
+            events,
             index,
             until: scenario.until,
             board,
@@ -217,6 +228,7 @@ fn finish(
     metrics: &mut Metrics,
 ) -> Result<(), Failure> {
     recorder.captures.finish().map_err(Failure::Run)?;
+    recorder.events.finish().map_err(Failure::unwritten(&directory.join(EVENTS)))?;
     recorder.flows.finish(metrics).map_err(Failure::unwritten(&directory.join(FLOWS)))?;
     let path = directory.join("series.csv");
     let file = File::create(&path).map_err(Failure::unwritten(&path))?;

@@ -2,14 +2,16 @@
 
 use super::captures::{CaptureState, Captures};
 use super::checkpoint::{Keeper, NotSaved};
+use super::events::{EventLog, EventState};
 use super::flows::{FlowLog, FlowState};
 use super::links::{LinkLog, LinkState};
 use super::series::{SeriesLog, SeriesState};
 use crate::simulate::progress::Board;
 use core::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
-use simulation::{FlowRecord, NetworkView, Observer, Progress, State, Tap};
+use simulation::{FlowRecord, NetworkView, NodeId, Observer, Progress, State, Tap};
 use std::io;
+use switch::Event;
 use units::{Bytes, Nanos};
 
 /// The recordings of one run.
@@ -22,6 +24,8 @@ pub struct Recorder<'a> {
     pub links: LinkLog,
     /// Frames of tapped switches.
     pub captures: Captures,
+    /// Events of switches.
+    pub events: EventLog,
     /// The number of the run.
     pub index: usize,
     /// The end of the time in which flows start.
@@ -39,6 +43,7 @@ pub struct RecorderState<'a> {
     pub series: SeriesState<'a>,
     pub links: LinkState,
     pub captures: CaptureState,
+    pub events: EventState,
     /// Frames put on links at the last report.
     pub transmissions: u64,
 }
@@ -46,12 +51,13 @@ pub struct RecorderState<'a> {
 impl Recorder<'_> {
     /// Writes a checkpoint of the run in `state`.
     fn save(&mut self, state: &State<'_>) -> Result<(), NotSaved> {
-        let Self { flows, series, links, captures, index, until: _, board, keeper } = self;
+        let Self { flows, series, links, captures, events, index, until: _, board, keeper } = self;
         let Some(keeper) = keeper else { return Ok(()) };
         keeper.begin();
         let recorder = RecorderState {
             flows: flows.state()?,
             captures: captures.state()?,
+            events: events.state()?,
             series: series.state(),
             links: links.state(),
             transmissions: board.transmissions(*index),
@@ -74,6 +80,10 @@ impl Observer for Recorder<'_> {
 
     fn captured(&mut self, tap: Tap, at: Nanos, headers: &[u8], length: Bytes) {
         self.captures.add(tap, at, headers, length);
+    }
+
+    fn event(&mut self, switch: NodeId, event: &Event) {
+        self.events.add(switch, event);
     }
 
     fn progress(&mut self, progress: Progress) -> ControlFlow<()> {
