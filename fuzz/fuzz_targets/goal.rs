@@ -28,7 +28,8 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(planned) => {
             let Some(jobs) = Jobs::new(vec![planned]) else { return };
             network.jobs = Arc::new(jobs);
-            let spans = ideal(&network, 0, 1, Alone::InNetwork).expect("it is asked for the network as it is");
+            let spans =
+                ideal(&network, 0, 1, Alone::InNetwork).expect("it is asked for the network as it is");
             assert!(matches!(spans[..], [[begin, end]] if begin <= end), "{spans:?}");
         }
         Err(error) => {
