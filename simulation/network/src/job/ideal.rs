@@ -46,6 +46,9 @@ enum Event {
 /// links count as one with the sum of their rates. On links that carry data both ways, acknowledgements take
 /// their share. `None` if all hosts are at one site anyway and `alone` asks for that.
 pub fn ideal(network: &NetworkSpec, job: usize, iterations: u32, alone: Alone) -> Option<Vec<[Nanos; 2]>> {
+    if iterations == 0 {
+        return Some(Vec::new());
+    }
     let mut job = network.jobs.jobs[job].clone();
     job.iterations = iterations;
     let mut model = Model::new(network, Jobs::new(vec![job])?, alone);

@@ -102,6 +102,13 @@ fn a_message_of_zero_bytes_is_a_packet_and_one_within_a_host_takes_no_time() {
 }
 
 #[test]
+fn a_job_of_which_no_iteration_has_ended_has_no_ideal_times() {
+    let network = network(vec![goal(&["send 1024b to 1", "recv 1024b from 0"]).unwrap()]);
+    assert_eq!(ideal(&network, 0, 0, Alone::InNetwork), Some(vec![]));
+    assert_eq!(ideal(&network, 0, 1, Alone::InNetwork).map(|spans| spans.len()), Some(1));
+}
+
+#[test]
 fn a_long_series_of_operations_without_time_is_divided_into_turns() {
     let mut job = goal(&["a: calc 0\nb: calc 0\nb requires a"]).unwrap();
     job.iterations = 10_000;
