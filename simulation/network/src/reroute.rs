@@ -25,7 +25,7 @@ pub(crate) struct RouteChanges {
 }
 
 impl RouteChanges {
-    /// Those of switch `node`, which starts with `program`.
+    /// The changes of switch `node`, which starts with `program`.
     pub fn new(reroutes: &Reroutes, node: NodeId, program: &Arc<Program>) -> Self {
         let mut last = program;
         let mut changes = Vec::new();

@@ -22,7 +22,7 @@ pub struct RecordedEvents {
 }
 
 impl RecordedEvents {
-    /// Those that the file states.
+    /// Reads the names of switches, ports and kinds. Notes an error for a name that matches none.
     pub(super) fn new(decl: &SamplingDecl, topology: &Topology, problems: &Problems<'_>) -> Self {
         let mut known = Vec::new();
         for (number, node) in (0..).zip(&topology.nodes).filter(|(_, node)| node.role == Role::Switch) {

@@ -1,7 +1,7 @@
 //! The events of switches, for the observer of the run.
 //!
-//! Those of an instant are taken when the switch comes to the next one, as in a replay. So they do not depend on how far it
-//! runs ahead of others, or on the thread that runs it.
+//! A switch gives its events of an instant when it comes to the next one, as in a replay. So they do not depend on how far
+//! it runs ahead of others, or on the thread that runs it.
 
 use super::Engine;
 use super::part::Part;
