@@ -1,5 +1,6 @@
--- Longspan's own messages in Wireshark: grant frames (EtherType 0x88B5), rate feedback (ICMP type 253), and in-band
--- telemetry and direct INT in RoCEv2. docs/captures.md says where this file goes, and how to filter.
+-- Longspan's own messages in Wireshark: grant frames (EtherType 0x88B5), shims of repair (EtherType 0x88B6), rate feedback
+-- (ICMP type 253), and in-band telemetry and direct INT in RoCEv2. docs/captures.md says where this file goes, and how to
+-- filter.
 --
 -- A format is a table of rows: offset, type, filter name behind `longspan.`, label, options. A new one needs nothing else.
 -- A field that a gateway would refuse is marked as expert information, with the gateway's name for it. The file runs
@@ -75,12 +76,14 @@ local function is_up_to(most) return function(value) return value <= most end en
 
 local function is_station(_, range) return range(0, 1):uint() % 2 == 0 and is_not_zero(nil, range) end
 
-local function reserved(at, size)
-    return row(at, bytes(size), "reserved", "Reserved", { refused = "reserved", valid = is_zero })
+-- Bytes that must be zero. The gateway refuses others as `refused`.
+local function reserved(at, size, refused)
+    return row(at, bytes(size), "reserved", "Reserved", { refused = refused or "reserved", valid = is_zero })
 end
 
 -- `most` places of `each` bytes from `at` on, of which `count(message)` are used, with these rows. `label` has the number
--- of a place, which counts from `first`. Unused places are shown if they are `unused`: then they must be zero.
+-- of a place, which counts from `first`. Unused places are shown if they have a word in `unused`, by which the gateway
+-- refuses those that are not zero.
 local function list(at, each, most, label, rows, options)
     options.at, options.each, options.most, options.label, options.rows = at, each, most, label, rows
     options.count = options.count or function() return most end
@@ -208,7 +211,7 @@ local formats = {
             reserved(17, 3),
             list(20, 4, 14, "far port %d", {
                 row(0, u32, "far_port", "Granted, modulo 2^32, or start", { unit = "bytes on the wire" }),
-            }, { first = 1, count = byte_at(16), unused = true })),
+            }, { first = 1, count = byte_at(16), unused = "reserved" })),
     },
     [3] = {
         name = "Destinations behind far ports", length = 112,
@@ -226,7 +229,7 @@ local formats = {
             }),
             reserved(9, 3),
             list(12, 20, 5, "Destination %d", destination,
-                { first = 1, count = byte_at(8), unused = true, tree = true }),
+                { first = 1, count = byte_at(8), unused = "reserved", tree = true }),
         },
     },
     [4] = {
@@ -265,6 +268,36 @@ local formats = {
             row(96, u64, "tag", "Tag (SipHash-2-4)", { hex = true }),
         },
     },
+    [6] = {
+        name = "Status of repair", length = 112,
+        rows = {
+            reserved(1, 1, "flags"),
+            row(2, u8, "repair.priorities", "Repaired priorities", { hex = true, text = numbers_of }),
+            row(4, u32, "repair.number", "Number of the status", { info = true }),
+            row(8, u32, "repair.session", "Session of the sender", { hex = true, info = true }),
+            row(12, u32, "repair.echo", "Session of the other end (0: unknown)", { hex = true }),
+            row(16, u32, "repair.heard", "Number of the last status heard"),
+            row(20, u32, "repair.next", "Number of the next new frame"),
+            row(24, u32, "repair.next_copy", "Number of the next copy"),
+            row(28, u64, "repair.bytes", "New frames sent", { unit = "bytes on the wire" }),
+            row(36, u32, "repair.first", "Lowest number that is kept"),
+            row(40, u32, "repair.base", "Lowest number that has not come"),
+            row(44, u32, "repair.new_from", "New frames that have come: from"),
+            row(48, u32, "repair.new_until", "New frames that have come: until, without"),
+            row(52, u32, "repair.copies_from", "Copies that have come: from"),
+            row(56, u32, "repair.copies_until", "Copies that have come: until, without"),
+            row(60, u8, "repair.gaps", "Gaps", { info = true, refused = "gaps", valid = is_up_to(7) }),
+            row(61, u8, "repair.kinds", "Gaps of copies", {
+                hex = true, text = numbers_of, refused = "kinds", valid = is_up_to(127),
+            }),
+            check(61, u8, "gap", function(kinds, _, message) return kinds < 2 ^ byte_of(message, 60) end, 0x7f),
+            list(62, 6, 7, "Gap %d", {
+                row(0, u32, "repair.gap.start", "First number that has not come"),
+                row(4, u16, "repair.gap.length", "Numbers in a row", { refused = "gap", valid = is_not_zero }),
+            }, { first = 0, count = byte_at(60), unused = "gap", tree = true }),
+            row(104, u64, "tag", "Tag (SipHash-2-4)", { hex = true }),
+        },
+    },
 }
 
 local format_names = {}
@@ -274,6 +307,27 @@ for _, format in pairs(formats) do
     format.version_at, format.version = 0, 1
     table.insert(format.rows, 1, format_row)
 end
+
+-- Shims of repair ------------------------------------------------------------------------------------------------------
+
+-- What follows the EtherType of a shim, whose two bytes Wireshark has read. The frame's own EtherType is next.
+local function shim(name, length, ...)
+    local rows = {
+        row(0, u8, "shim.flags", "Flags", {
+            mask = 0xf0, names = { [0] = "sent for the first time", [1] = "sent again" },
+            refused = "flags", valid = is_up_to(1),
+        }),
+        row(0, u16, "shim.bucket", "Bucket of the flow", { mask = 0x0fff }),
+        row(2, u32, "shim.number", "Number of the frame", { info = true }),
+        row(6, u8, "shim.epoch", "Lowest byte of the session (epoch)", { hex = true }),
+        row(7, u24, "shim.back", "Back to the last frame of the bucket (0: none)", { unit = "frames" }),
+    }
+    return { name = name, rows = with(rows, ...), length = length, before = 2, open = true }
+end
+
+local new_shim = shim("Repaired frame", 10)
+local copy_shim = shim("Repaired frame, again", 14, row(10, u32, "shim.copy", "Number of the copy", { info = true }))
+local own_type = row(0, u16, "shim.type", "EtherType of the frame", { hex = true })
 
 -- Rate feedback --------------------------------------------------------------------------------------------------------
 
@@ -422,7 +476,8 @@ local function draw_list(list, message, start, tree)
         draw(list.rows, message, first, branch, not list.tree and label or nil)
     end
     if list.unused and count < list.most then
-        draw_row(reserved(list.at + count * list.each, (list.most - count) * list.each), message, start, tree)
+        draw_row(reserved(list.at + count * list.each, (list.most - count) * list.each, list.unused), message,
+            start, tree)
     end
 end
 
@@ -445,7 +500,7 @@ end
 -- Shows a message in `format`; returns it, with its tree and its version, if it has one that is there.
 local function dissect(format, tvb, pinfo, parent)
     local message = { tvb = tvb, pinfo = pinfo, info = {} }
-    local length, is_cut = tvb:len(), pinfo.caplen < pinfo.len
+    local length, is_cut, before = tvb:len(), pinfo.caplen < pinfo.len, format.before or 0
     local tree = parent:add(longspan, tvb(0, format.open and math.min(format.length, length) or length))
     tree:append_text(": " .. format.name)
     if is_cut then tree:add_proto_expert_info(experts.cut, "the capture holds a part of the frame") end
@@ -459,7 +514,8 @@ local function dissect(format, tvb, pinfo, parent)
         end
     end
     if length < format.length and not is_cut then
-        tree:add_proto_expert_info(experts.short, format.length .. " bytes needed, " .. length .. " available")
+        local needed, available = before + format.length, before + length
+        tree:add_proto_expert_info(experts.short, needed .. " bytes needed, " .. available .. " available")
     end
     draw(format.rows, message, 0, tree)
     if not format.open then draw_unread(message, format.length, tree) end
@@ -493,7 +549,36 @@ function longspan.dissector(tvb, pinfo, tree)
     return tvb:len()
 end
 
-DissectorTable.get("ethertype"):add(0x88b5, longspan)
+local ether_types = DissectorTable.get("ethertype")
+ether_types:add(0x88b5, longspan)
+
+-- A frame with a shim, of which the rest is Wireshark's. A gateway takes off one shim only.
+local repair, is_behind_shim = Proto("longspan_repair", "Longspan repair"), false
+
+function repair.dissector(tvb, pinfo, tree)
+    if is_behind_shim then return 0 end
+    local length, flags = tvb:len(), math.floor(byte_of({ tvb = tvb }, 0) / 16)
+    local format = flags == 1 and length >= new_shim.length and copy_shim or new_shim
+    local message, branch = dissect(format, tvb, pinfo, tree)
+    fill_columns(format, message)
+    local rest = format.length + own_type.kind.size
+    if flags > 1 or length < rest then
+        draw_unread(message, format.length, branch)
+        return length
+    end
+    draw_row(own_type, message, format.length, branch)
+    if rest < length then
+        is_behind_shim = true
+        -- Its errors are shown where they occur, and thrown besides.
+        pcall(function()
+            ether_types:try(tvb(format.length, 2):uint(), tvb(rest, length - rest):tvb(), pinfo, tree)
+        end)
+        is_behind_shim = false
+    end
+    return length
+end
+
+ether_types:add(0x88b6, repair)
 
 -- Wireshark has no place for what is inside of ICMP of an unknown type, or between headers of InfiniBand. So what it has
 -- read is looked at again.

@@ -1,4 +1,5 @@
-//! Grant frames: slots of BifrostX, credits, grants for far ports, pages of destinations, hellos, and sessions.
+//! Grant frames: slots of BifrostX, credits, grants for far ports, pages of destinations, hellos, sessions, and statuses of
+//! repair.
 
 #![no_main]
 
@@ -18,5 +19,8 @@ fuzz_target!(|data: &[u8]| {
     }
     if let Message::Session(session) = message {
         assert!(session.sealed(&Key([7; 16])).is_sealed_by(&Key([7; 16])));
+    }
+    if let Message::Repair(status) = message {
+        assert!(status.sealed(&Key([7; 16])).is_sealed_by(&Key([7; 16])));
     }
 });

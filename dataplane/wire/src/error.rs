@@ -51,6 +51,8 @@ units::named! {
         RateFeedback = "rate feedback",
         /// Grant frame.
         Grants = "grant frame",
+        /// Shim of a repaired frame.
+        Repair = "repair shim",
         /// Control packet of Bidirectional Forwarding Detection.
         Bfd = "BFD",
         /// MAC control frame.

@@ -132,6 +132,8 @@ impl EtherType {
     pub const LLDP: Self = Self(0x88cc);
     /// Local experimental EtherType 1 (IEEE 802).
     pub const LOCAL_EXPERIMENTAL_1: Self = Self(0x88b5);
+    /// Local experimental EtherType 2 (IEEE 802).
+    pub const LOCAL_EXPERIMENTAL_2: Self = Self(0x88b6);
 
     /// Whether a customer or service VLAN tag follows.
     #[inline]

@@ -31,6 +31,7 @@ pub mod pause;
 pub mod pfc;
 pub mod ptp;
 pub mod rate_feedback;
+pub mod repair;
 pub mod roce;
 pub mod tcp;
 pub mod udp;

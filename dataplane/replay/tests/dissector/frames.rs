@@ -8,6 +8,7 @@ use replay::capture::{CaptureFile, FrameSource};
 use units::BitRate;
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Dscp, Ecn};
+use wire::repair::{self, Shim};
 use wire::roce::{self, bth, cnp, direct_int, icrc};
 use wire::vlan::Tag;
 use wire::{grants, int};
@@ -54,6 +55,25 @@ pub fn grant(message: &[u8]) -> Frame {
 /// A frame with this packet of IPv4.
 fn packet(bytes: &[u8]) -> Frame {
     ethernet(MacAddress::NEAREST_NON_TPMR_BRIDGE, EtherType::IPV4, bytes)
+}
+
+/// A frame with this behind the EtherType of a shim.
+fn shimmed(bytes: &[u8]) -> Frame {
+    ethernet(MacAddress([2, 0, 0, 0, 0, 2]), repair::ETHER_TYPE, bytes)
+}
+
+/// The same behind two VLAN tags.
+fn shimmed_behind_tags(bytes: &[u8]) -> Frame {
+    let tags = [&[0, 10, 0x81, 0, 0x60, 3, 0x88, 0xb6][..], bytes].concat();
+    ethernet(MacAddress([2, 0, 0, 0, 0, 2]), EtherType::SERVICE_VLAN, &tags)
+}
+
+/// `frame` as a link with repair carries it.
+pub fn repaired(frame: &Frame) -> Frame {
+    let at = repair::end_of_tags(&frame.bytes).unwrap();
+    let shim = Shim { bucket: 0xabc, number: 5, epoch: 0x5a, back: 2, copy: Some(7) };
+    let (before, behind) = frame.bytes.split_at(at);
+    whole([before, &shim.bytes()[..shim.length()], behind].concat())
 }
 
 /// A packet of RoCEv2 with this header, these bytes behind it and an ICRC of zeroes.
@@ -105,11 +125,17 @@ fn all_seeds() -> Vec<Seed> {
         all.push((long, |bytes| returned(int::Format::Eight, bytes)));
         all.push((seed, direct));
     }
+    for seed in seeds("wire_repair") {
+        let (_, place) = Shim::find(&seed).unwrap().unwrap();
+        let behind = seed[place.start + 2..].to_vec();
+        all.push((behind.clone(), shimmed));
+        all.push((behind, shimmed_behind_tags));
+    }
     all
 }
 
 /// Values at which a field becomes invalid, and those before.
-const BOUNDS: [u8; 11] = [0, 2, 3, 4, 5, 6, 14, 15, 100, 101, 0xff];
+const BOUNDS: [u8; 13] = [0, 2, 3, 4, 5, 6, 7, 8, 14, 15, 100, 101, 0xff];
 
 /// `seed`, all that is left of it when it is cut, and all that becomes of it when a bit is flipped, a byte is a bound, or a
 /// field is zero.
@@ -171,6 +197,18 @@ pub fn seeds_and_what_becomes_of_them() -> Vec<Frame> {
         let padded: Vec<_> = seed.iter().copied().chain([0xa5; 4]).collect();
         frames.push(framed(&padded));
     }
+    frames.extend(direct_frames());
+    // A gateway takes off one shim only.
+    frames.extend(direct_frames().iter().map(|it| repaired(&repaired(it))));
+    frames
+}
+
+/// Telemetry and direct INT, as hosts and gateways send it.
+pub fn of_telemetry() -> Vec<Frame> {
+    let formats = [collected, returned];
+    let seeds = seeds("wire_int").into_iter();
+    let mut frames: Vec<_> =
+        seeds.flat_map(|seed| formats.map(|framed| framed(int::Format::Five, &seed))).collect();
     frames.extend(direct_frames());
     frames
 }

@@ -58,7 +58,15 @@ fn the_dissector_reads_what_the_gateway_reads_and_refuses_what_it_refuses() {
     assert!(apart.is_empty(), "{} of {} frames, such as\n{}", apart.len(), frames.len(), apart[0]);
     let read: BTreeSet<_> = read.into_iter().flatten().flatten().collect();
     let mut all = formats();
-    all.extend([Kind::Rate, Kind::Challenge, Kind::Collected, Kind::Returned, Kind::DirectInt]);
+    all.extend([
+        Kind::New,
+        Kind::Copy,
+        Kind::Rate,
+        Kind::Challenge,
+        Kind::Collected,
+        Kind::Returned,
+        Kind::DirectInt,
+    ]);
     assert_eq!(read, all, "each kind of message has a seed, and was compared");
     assert!(frames.len() > 10_000, "{}", frames.len());
 }
@@ -88,8 +96,22 @@ fn a_value_of_several_is_shown_with_the_number_of_its_priority_or_far_port() {
         "Granted, modulo 2^32, or start: 60000 bytes on the wire (far port 1)",
         "Figure: 1 (0)",
         "Destination 1",
+        "Repaired priorities: 0x08 (3)",
+        "Gaps of copies: 0x02 (1)",
+        "Gap 6",
     ] {
         assert!(shown.lines().any(|it| it.trim() == line), "{line}\n{shown}");
+    }
+}
+
+#[test]
+fn a_repaired_frame_is_shown_as_it_is_without_its_shim() {
+    let plain = frames::of_telemetry();
+    let repaired: Vec<_> = plain.iter().map(frames::repaired).collect();
+    for (plain, mut repaired) in dissected(&plain).into_iter().zip(dissected(&repaired)) {
+        repaired.fields.retain(|name, _| !name.starts_with("shim."));
+        assert!(!plain.fields.is_empty());
+        assert_eq!(repaired.fields, plain.fields);
     }
 }
 

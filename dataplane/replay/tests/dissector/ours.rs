@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::IpAddr;
+use std::ops::Range;
 
 use etherparse::{SlicedPacket, TransportSlice};
 use units::PrioritySet;
 use wire::ParseError;
 use wire::ethernet::{self, EtherType};
 use wire::grants::slot::{Head, Kind as Limit};
-use wire::grants::{Message, behind, credit, far_port, hello, session, slot};
+use wire::grants::{Message, behind, credit, far_port, hello, repair, session, slot};
 use wire::rate_feedback::{self, Content, Received};
+use wire::repair::Shim;
 use wire::roce::{self, Opcode, bth, direct_int, icrc};
 use wire::{Protocol, bfd, grants, int, ipv4};
 
@@ -23,6 +25,10 @@ pub type Fields = BTreeMap<String, Vec<String>>;
 pub enum Kind {
     /// A grant frame of this format.
     Grant(u8),
+    /// A frame with a shim that is sent for the first time.
+    New,
+    /// One that is sent again.
+    Copy,
     Rate,
     Challenge,
     Collected,
@@ -55,6 +61,40 @@ impl Ours {
 }
 
 pub fn read(frame: &[u8]) -> Ours {
+    match Shim::find(frame) {
+        Ok(Some((shim, place))) => repaired(frame, shim, place),
+        Err(error @ ParseError::Truncated { protocol: Protocol::Repair, .. }) => Ours::of(Err(error)),
+        Err(error @ ParseError::Invalid { .. }) => Ours::of(Err(error)),
+        Ok(None) | Err(ParseError::Truncated { .. }) => unrepaired(frame),
+    }
+}
+
+/// Reads a shim, and the frame without it.
+fn repaired(frame: &[u8], shim: Shim, place: Range<usize>) -> Ours {
+    let mut fields = Fields::new();
+    let Shim { bucket, number, epoch, back, copy } = shim;
+    flag(&mut fields, "shim.flags", copy.is_some());
+    add(&mut fields, "shim.bucket", bucket);
+    add(&mut fields, "shim.number", number);
+    add(&mut fields, "shim.epoch", epoch);
+    add(&mut fields, "shim.back", back);
+    copy.iter().for_each(|copy| add(&mut fields, "shim.copy", copy));
+    let kind = if copy.is_some() { Kind::Copy } else { Kind::New };
+    let (before, behind) = (&frame[..place.start], &frame[place.end..]);
+    let Some(ether_type) = behind.first_chunk() else {
+        add_bytes(&mut fields, "unread", behind);
+        return Ours::Fields(kind, fields);
+    };
+    add(&mut fields, "shim.type", u16::from_be_bytes(*ether_type));
+    match unrepaired(&[before, behind].concat()) {
+        Ours::Fields(_, more) => fields.extend(more),
+        refused @ Ours::Refused(_) => return refused,
+        Ours::Foreign | Ours::Unknown => {}
+    }
+    Ours::Fields(kind, fields)
+}
+
+fn unrepaired(frame: &[u8]) -> Ours {
     let header = ethernet::View::parse(frame).unwrap();
     match header.ether_type() {
         _ if grants::is_frame(frame) => Ours::of(grant(header.payload())),
@@ -96,6 +136,7 @@ fn grant(payload: &[u8]) -> Result<(Kind, Fields), ParseError> {
         Message::Behind(it) => read_behind(it, &mut fields),
         Message::Hello(it) => read_hello(it, &mut fields),
         Message::Session(it) => read_session(it, &mut fields),
+        Message::Repair(it) => read_status(it, &mut fields),
     };
     add(&mut fields, "version", grants::VERSION);
     add(&mut fields, "format", format);
@@ -234,6 +275,52 @@ fn read_session(message: session::Message, fields: &mut Fields) -> u8 {
     figures.iter().for_each(|it| add(fields, "commission.figure", it));
     add(fields, "tag", tag);
     5
+}
+
+fn read_status(message: repair::Message, fields: &mut Fields) -> u8 {
+    let repair::Message {
+        priorities,
+        number,
+        session,
+        echo,
+        heard,
+        next,
+        next_copy,
+        bytes,
+        first,
+        base,
+        new,
+        copies,
+        gaps,
+        tag,
+    } = message;
+    zeros(fields, 1);
+    add(fields, "repair.priorities", priorities.bits());
+    add(fields, "repair.number", number);
+    add(fields, "repair.session", session);
+    add(fields, "repair.echo", echo);
+    add(fields, "repair.heard", heard);
+    add(fields, "repair.next", next);
+    add(fields, "repair.next_copy", next_copy);
+    add(fields, "repair.bytes", bytes);
+    add(fields, "repair.first", first);
+    add(fields, "repair.base", base);
+    for (name, repair::Span { from, until }) in [("new", new), ("copies", copies)] {
+        add(fields, &format!("repair.{name}_from"), from);
+        add(fields, &format!("repair.{name}_until"), until);
+    }
+    let mut kinds = 0;
+    for (index, repair::Gap { is_of_copies, start, length }) in gaps.iter().enumerate() {
+        kinds |= u8::from(is_of_copies) << index;
+        add(fields, "repair.gap.start", start);
+        add(fields, "repair.gap.length", length);
+    }
+    let count = gaps.iter().count();
+    add(fields, "repair.gaps", count);
+    add(fields, "repair.kinds", kinds);
+    zeros(fields, 6 * (repair::GAPS - count));
+    add(fields, "tag", tag);
+    6
 }
 
 fn feedback(packet: &[u8]) -> Ours {

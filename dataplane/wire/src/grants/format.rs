@@ -15,4 +15,5 @@ pub(super) enum Format {
     Behind = 3,
     Hello = 4,
     Session = 5,
+    Repair = 6,
 }

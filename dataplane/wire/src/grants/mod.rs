@@ -14,6 +14,7 @@ pub mod credit;
 pub mod far_port;
 mod format;
 pub mod hello;
+pub mod repair;
 mod seal;
 pub mod session;
 pub mod slot;
@@ -46,6 +47,8 @@ pub enum Message {
     Hello(hello::Message),
     /// The session of two ends that are commissioned.
     Session(session::Message),
+    /// Statuses of repair.
+    Repair(repair::Message),
 }
 
 impl Message {
@@ -73,6 +76,9 @@ impl Message {
             Some(&format) if format == Format::Session as u8 => {
                 session::Message::parse(bytes).map(Self::Session)
             }
+            Some(&format) if format == Format::Repair as u8 => {
+                repair::Message::parse(bytes).map(Self::Repair)
+            }
             Some(&format) if format != Format::Slot as u8 => refused("format", format),
             _ => slot::Message::parse(bytes).map(Self::Slot),
         }
@@ -88,6 +94,7 @@ impl Message {
                 Self::Behind(_) => behind::MESSAGE_LEN,
                 Self::Hello(_) => hello::MESSAGE_LEN,
                 Self::Session(_) => session::MESSAGE_LEN,
+                Self::Repair(_) => repair::MESSAGE_LEN,
             }
     }
 
@@ -110,6 +117,7 @@ impl Message {
             Self::Behind(behind) => behind.emit(room(message)?),
             Self::Hello(hello) => hello.emit(room(message)?),
             Self::Session(session) => session.emit(room(message)?),
+            Self::Repair(repair) => repair.emit(room(message)?),
         }
         Ok(length)
     }
@@ -128,7 +136,7 @@ mod tests {
     fn another_version_is_named_before_anything_else_and_then_another_format() {
         let refused = |field, value| Err(ParseError::Invalid { protocol: Protocol::Grants, field, value });
         assert_eq!(Message::parse(&[2]), refused("version", 2));
-        assert_eq!(Message::parse(&[1, 0, 0, 6]), refused("format", 6));
+        assert_eq!(Message::parse(&[1, 0, 0, 7]), refused("format", 7));
     }
 
     #[test]
@@ -153,7 +161,7 @@ mod tests {
         #[test]
         fn any_bytes_are_read_or_refused(
             mut raw in any_bytes(credit::MESSAGE_LEN + 4),
-            head in proptest::option::of((any::<(u8, u8)>(), 0_u8..6)),
+            head in proptest::option::of((any::<(u8, u8)>(), 0_u8..7)),
         ) {
             if let (Some(((flags, priorities), format)), Some(first)) = (head, raw.first_chunk_mut()) {
                 *first = [VERSION, flags % 4, priorities, format];

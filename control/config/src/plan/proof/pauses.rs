@@ -116,6 +116,7 @@ fn hear_grant(watched: &mut Watched, at: Nanos, message: &grants::Message) {
         grants::Message::Credit(_)
         | grants::Message::Behind(_)
         | grants::Message::Hello(_)
+        | grants::Message::Repair(_)
         | grants::Message::Session(_) => return,
     };
     let grants_nothing = head.kind == Kind::Grant && head.total == WireBytes(0);
