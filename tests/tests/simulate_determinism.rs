@@ -27,6 +27,7 @@ fn faulty() -> (Plan, Vec<FlowSpec>) {
         let host = plan.host(settings);
         let link = plan.join([(host, PortId(0)), (router, PortId(port))], RATE, Interval(900));
         let faults = Faults {
+            loss_burst: 1,
             loss: 0.001,
             corruption: 0.001,
             jitter: Interval(300),

@@ -44,6 +44,8 @@ impl Losses {
 pub(crate) struct FaultyLink {
     faults: Faults,
     rng: Pcg32,
+    /// Whether the last data frame was lost in a burst.
+    in_burst: bool,
 }
 
 impl FaultyLink {
@@ -51,7 +53,7 @@ impl FaultyLink {
     pub fn new(faults: Faults, seed: u64, number: u64) -> Option<Box<Self>> {
         // Counts down from the top: the generators of the workload count up from zero, and would be the same.
         let mixed = seed ^ (u64::MAX - number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        faults.any().then(|| Box::new(Self { faults, rng: Pcg32::seed_from_u64(mixed) }))
+        faults.any().then(|| Box::new(Self { faults, rng: Pcg32::seed_from_u64(mixed), in_burst: false }))
     }
 
     /// Whether PFC and grant frames alone are delayed, so that frames sent after them overtake them.
@@ -68,10 +70,12 @@ impl FaultyLink {
     /// The fate of a frame whose first bit is sent at `start` and whose last bit arrives at `arrival`, unless
     /// a fault delays it.
     pub fn fate(&mut self, start: Nanos, arrival: Nanos, is_control: bool) -> Fate {
-        let Faults { loss, corruption, jitter, control_loss, control_delay, control_jitter, .. } =
-            self.faults;
-        let (chance, name) = if is_control { (control_loss, Loss::Control) } else { (loss, Loss::Random) };
-        if self.happens(chance) {
+        let Faults { corruption, jitter, control_loss, control_delay, control_jitter, .. } = self.faults;
+        let (is_lost, name) = match is_control {
+            true => (self.happens(control_loss), Loss::Control),
+            false => (self.loses_data(), Loss::Random),
+        };
+        if is_lost {
             return Fate::Lost(name);
         }
         if self.happens(corruption) {
@@ -85,6 +89,18 @@ impl FaultyLink {
             return Fate::Lost(Loss::Down);
         }
         Fate::Late(late)
+    }
+
+    /// Draws whether a data frame is lost. Bursts are those of Gilbert's model: in the bad state all are lost.
+    fn loses_data(&mut self) -> bool {
+        let Faults { loss, loss_burst, .. } = self.faults;
+        if loss_burst <= 1 || loss >= 1.0 {
+            return self.happens(loss);
+        }
+        let ends = 1.0 / f64::from(loss_burst);
+        let chance = if self.in_burst { 1.0 - ends } else { loss * ends / (1.0 - loss) };
+        self.in_burst = self.happens(chance);
+        self.in_burst
     }
 
     /// Draws a time of at most `most`. If that is zero, it draws nothing.
@@ -165,6 +181,17 @@ mod tests {
         let (data, control) = (lost(false, Loss::Random), lost(true, Loss::Control));
         assert!((900..1_100).contains(&data), "{data}");
         assert!((3_800..4_200).contains(&control), "{control}");
+    }
+
+    #[test]
+    fn a_burst_takes_as_many_frames_as_asked_for_and_leaves_the_share_of_lost_ones() {
+        let mut link = link(Faults { loss: 0.05, loss_burst: 10, ..Faults::default() });
+        let fates = (0..200_000).map(|_| link.fate(Nanos(0), Nanos(9), false) == Fate::Lost(Loss::Random));
+        let fates: Vec<bool> = fates.collect();
+        let lost = fates.iter().filter(|lost| **lost).count();
+        let bursts = fates.windows(2).filter(|two| two == &[false, true]).count();
+        assert!((8_000..12_000).contains(&lost), "{lost}");
+        assert!((8..12).contains(&(lost / bursts)), "{lost} in {bursts}");
     }
 
     #[test]

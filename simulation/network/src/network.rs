@@ -91,6 +91,8 @@ pub struct LinkEnd {
 pub struct Faults {
     /// The chance that a data frame is lost.
     pub loss: f64,
+    /// How many successive data frames are lost together, on average; 0 and 1 mean each for itself.
+    pub loss_burst: u32,
     /// The chance that a frame arrives with a wrong FCS, and is dropped by the receiver.
     pub corruption: f64,
     /// The most that is added at random to the delay of each frame; frames keep their order.

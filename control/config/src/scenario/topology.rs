@@ -155,6 +155,8 @@ table! {
         control_delay: At<Interval>, within(Interval::ZERO..=MOST);
         /// Probability that a data frame is lost
         loss: At<Probability>;
+        /// How many successive data frames are lost together, on average, at the same probability; 0 and 1: each for itself
+        loss_burst: At<u32>, within(0..=1_000_000), needs(loss);
         /// How often a frame arrives with a wrong FCS
         corruption: At<Probability>;
         /// How often a PFC or grant frame is lost

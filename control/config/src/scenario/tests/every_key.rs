@@ -33,8 +33,8 @@ const FREE: &str = r#"
     ]
     [[link]]
     between = ["h0", "s0"]
-    faults = { down = ["1us", "2us"] }
-    faults_there = { down = ["1us", "2us"] }
+    faults = { down = ["1us", "2us"], loss = 0.0 }
+    faults_there = { down = ["1us", "2us"], loss = 0.0 }
     [[route]]
     node = "s0"
     to = ["h1"]
@@ -374,7 +374,14 @@ fn every_key_of_a_gateway_acts_in_a_scenario_or_is_refused_by_name() {
         }
     }
     // The network makes routes, names, orientations and keys, and takes no profiles.
-    let made = ["forwarding", "port.name", "port.remap", "port.relay.from", "port.lscc.key_file"];
+    let made = [
+        "forwarding",
+        "port.name",
+        "port.remap",
+        "port.relay.from",
+        "port.lscc.key_file",
+        "port.repair.key_file",
+    ];
     let profiles = ["port.profile", "port.lossless.profile", "port.queue.profile"];
     let refused = ["bundle", "control", "dpdk", "kernel", "process", "port.device", "port.emulation"];
     trial.end(&[&made[..], &profiles, &refused].concat());
