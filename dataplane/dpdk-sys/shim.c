@@ -115,6 +115,16 @@ struct rte_mbuf *shim_frame_copy(const struct rte_mbuf *frame)
     return rte_pktmbuf_copy(frame, frame->pool, 0, UINT32_MAX);
 }
 
+bool shim_frame_prepend(struct rte_mbuf *frame, uint16_t length)
+{
+    return rte_pktmbuf_prepend(frame, length) != NULL;
+}
+
+void shim_frame_cut(struct rte_mbuf *frame, uint16_t length)
+{
+    rte_pktmbuf_adj(frame, length);
+}
+
 void shim_frame_free(struct rte_mbuf *frame)
 {
     rte_pktmbuf_free(frame);

@@ -72,6 +72,12 @@ struct rte_mbuf *shim_frame_gather(const struct rte_mbuf *like, const uint8_t *f
 /* A copy out of the pool of the frame's first mbuf, or NULL. */
 struct rte_mbuf *shim_frame_copy(const struct rte_mbuf *frame);
 
+/* Makes a frame longer at its front; false where its first mbuf has no room there. */
+bool shim_frame_prepend(struct rte_mbuf *frame, uint16_t length);
+
+/* Makes a frame shorter at its front, by no more than its first mbuf has. */
+void shim_frame_cut(struct rte_mbuf *frame, uint16_t length);
+
 /* Gives a frame's mbufs back. */
 void shim_frame_free(struct rte_mbuf *frame);
 

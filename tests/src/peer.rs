@@ -99,6 +99,7 @@ impl Peer {
     /// The product's own sum of the headroom of a link whose frames all have `length`, without what a NIC adds. In bytes.
     pub fn headroom(rate: BitRate, delay: Interval, length: Bytes) -> u64 {
         let terms = HeadroomTerms {
+            repaired: WireBytes(0),
             rate,
             distance: Distance((delay.0 * (Distance::FIBRE_SPEED / 1_000)).div_ceil(1_000_000)),
             max_frame: length,

@@ -55,6 +55,7 @@ type Turn = (PortId, u64, Vec<(To, usize)>);
 /// The headroom of a port at `gigabits` as the configuration computes it.
 fn headroom(gigabits: u64) -> u64 {
     let terms = HeadroomTerms {
+        repaired: WireBytes(0),
         rate: BitRate::gigabits(gigabits),
         distance: DISTANCE,
         max_frame: Bytes(LONGEST),

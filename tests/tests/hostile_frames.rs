@@ -82,6 +82,7 @@ fn mixed(lengths: [&[usize]; 2], egress: BitRate, flood: usize) -> (Network, u64
     let mut settings = routed(3);
     let longest = Cells::of_frame(PortSettings::LARGEST_FRAME).bytes().0;
     let terms = HeadroomTerms {
+        repaired: WireBytes(0),
         rate: RATE,
         distance: Distance(2_000),
         max_frame: PortSettings::LARGEST_FRAME,

@@ -11,7 +11,7 @@ use simulation::{Outcome, Simulation, Violation};
 use switch::link_delay::LinkDelay;
 use switch::program::{Settings, Threshold};
 use switch::{Consumed, DropReason, ForwardingSettings, PortInspection};
-use units::{BitRate, Bytes, Distance, Interval, Nanos, PortId};
+use units::{BitRate, Bytes, Distance, Interval, Nanos, PortId, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::ptp::{Body, FRAME_LEN, Message, PortIdentity};
 
@@ -114,6 +114,7 @@ fn a_port_that_only_answers_knows_no_delay_and_one_without_answers_neither() {
 fn headroom(delay: Interval) -> Bytes {
     let distance = Distance((delay.0 * Distance::FIBRE_SPEED).div_ceil(1_000_000_000));
     let terms = HeadroomTerms {
+        repaired: WireBytes(0),
         rate: RATE,
         distance,
         max_frame: gateways(None)[1].ports[A.index()].max_frame,

@@ -41,7 +41,7 @@ pub(crate) fn build(
 
 fn device(index: usize, decl: &DeviceDecl, port: &PortSettings) -> Option<Device> {
     Some(Device {
-        kind: spelled(index, decl, port.max_frame)?,
+        kind: spelled(index, decl, port.max_frame + port.added_on_link())?,
         core: decl.core.as_ref().map(|core| core.value.0),
         receive_descriptors: decl.receive_descriptors().0,
         transmit_descriptors: decl.transmit_descriptors().0,

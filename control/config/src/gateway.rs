@@ -70,14 +70,17 @@ impl Gateway {
         })
     }
 
-    /// The longest packet that `port` promises to pass: its `mtu`.
+    /// The longest packet that the device of `port` has to send: its `mtu`, and a shim where it repairs.
     pub fn mtu(&self, port: PortId) -> Bytes {
-        self.program.port(port).max_frame.saturating_sub(Bytes((HEADER_LEN + TAG_LEN) as u64))
+        let port = self.program.port(port);
+        (port.max_frame + port.added_on_link()).saturating_sub(Bytes((HEADER_LEN + TAG_LEN) as u64))
     }
 
     /// The longest packet that the device of `port` sends, if that is less than the port promises.
     pub fn short_mtu(&self, port: PortId) -> Option<Bytes> {
-        self.program.port(port).device_mtu.filter(|mtu| *mtu < self.mtu(port))
+        let added = self.program.port(port).added_on_link();
+        let sent = self.program.port(port).device_mtu.map(|mtu| mtu + added);
+        sent.filter(|mtu| *mtu < self.mtu(port))
     }
 
     /// This gateway, whose devices send packets of these lengths at most, in the order of ports; `None` for any length. What
@@ -88,7 +91,8 @@ impl Gateway {
         for (port, mtu) in settings.ports.iter_mut().zip(mtus) {
             // A frame without a tag may be as long as one with a tag.
             let promised = port.max_frame.saturating_sub(Bytes(HEADER_LEN as u64));
-            port.device_mtu = mtu.filter(|mtu| *mtu < promised);
+            let left = mtu.map(|mtu| mtu.saturating_sub(port.added_on_link()));
+            port.device_mtu = left.filter(|mtu| *mtu < promised);
         }
         self.with(settings, self.links.clone())
     }

@@ -35,6 +35,8 @@ pub struct HeadroomTerms {
     pub cell_occupancy: f64,
     /// Lanes of the gateway. One of them sends the pauses of all.
     pub lanes: usize,
+    /// What comes in once more where the link is repaired, whatever is paused.
+    pub repaired: WireBytes,
 }
 
 /// The headroom of a port, term by term.
@@ -64,7 +66,9 @@ pub struct HeadroomSum {
     pub response: WireBytes,
     /// Bytes that arrive while the lane that sends pauses is late after another one was; zero with one lane.
     pub lead: WireBytes,
-    /// Factor of the terms that pass on the link, from `own_frame` to `lead`.
+    /// Frames that were lost and come once more, in spite of the pause; zero without repair.
+    pub repaired: WireBytes,
+    /// Factor of the terms that pass on the link, from `own_frame` to `repaired`.
     pub cell_occupancy: f64,
     /// What other lanes may hold before the one that sends pauses knows of it ([`switch::lanes::extra_headroom`]); zero with
     /// one lane.
@@ -92,6 +96,7 @@ impl HeadroomSum {
             interfaces: during(terms.interface_delay),
             response: WireBytes(response_quanta(rate) * 64).max(during(terms.tx_window * lanes)),
             lead: if lanes > 1 { during(terms.interface_delay) } else { WireBytes(0) },
+            repaired: terms.repaired,
             cell_occupancy: terms.cell_occupancy,
             lanes: extra_headroom(lanes, terms.max_frame),
         }
@@ -99,7 +104,7 @@ impl HeadroomSum {
 
     /// What passes on the link from the crossing of the threshold until the last frame begins.
     pub fn on_the_wire(&self) -> WireBytes {
-        self.scaled().into_iter().fold(self.lead, |sum, (term, _)| sum + term)
+        self.scaled().into_iter().fold(self.lead + self.repaired, |sum, (term, _)| sum + term)
     }
 
     /// The terms that pass on the link, and what each is for.
@@ -159,6 +164,9 @@ impl fmt::Display for HeadroomSum {
         line(1.0, self.crossing_frame.0, "the frame that crosses the threshold")?;
         line(1.0, self.peer_frame.0, "the last frame that the peer begins")?;
         self.scaled().into_iter().try_for_each(|(term, what)| line(self.cell_occupancy, term.0, what))?;
+        if self.repaired > WireBytes(0) {
+            line(self.cell_occupancy, self.repaired.0, "that were lost and come once more")?;
+        }
         if self.lanes > Bytes::ZERO {
             line(self.cell_occupancy, self.lead.0, "while the lead is late")?;
             line(1.0, self.lanes.0, "at other lanes, before the lead knows")?;
@@ -186,6 +194,7 @@ mod tests {
             interface_delay: Interval::ZERO,
             cell_occupancy: 1.125,
             lanes: 1,
+            repaired: WireBytes(0),
         }
     }
 
@@ -236,6 +245,7 @@ mod tests {
             longest_sent: Bytes(u64::MAX - 24),
             cell_occupancy: 4.0,
             lanes: 16,
+            repaired: WireBytes(u64::MAX),
         };
         assert_eq!(HeadroomSum::new(&extreme).total(), Bytes::MAX);
     }

@@ -44,6 +44,7 @@ mod ports;
 mod problem;
 mod refused;
 mod render;
+mod repair;
 mod round_trip;
 pub mod runtime;
 pub mod scenario;

@@ -72,6 +72,7 @@ impl Link {
             interface_delay: self.interface_delay,
             cell_occupancy,
             lanes: self.lanes,
+            repaired: port.repaired_in_flight(),
         })
     }
 

@@ -72,7 +72,8 @@ pub(crate) struct Layout {
 impl Layout {
     pub fn new(ports: &[PortSettings], devices: &[Option<Device>]) -> Self {
         let devices = || devices.iter().flatten();
-        let longest = ports.iter().map(|port| port.max_frame).max().unwrap_or_default();
+        let longest =
+            ports.iter().map(|port| port.max_frame + port.added_on_link()).max().unwrap_or_default();
         let slot = devices().filter_map(Device::packet_slot).max().map_or(0, |slot| slot - SLOT_HEADER);
         let kernel = if devices().any(Device::is_af_xdp) { XDP_HEADROOM } else { 0 };
         Self { front: Bytes(MBUF_HEADROOM + kernel), segment: segment(longest.max(Bytes(slot))) }
@@ -180,6 +181,8 @@ pub struct MemorySum {
     pub receive_rings: u64,
     /// Mbufs in the transmit rings of all ports, one for each lane: this many of data frames, and as many of control frames.
     pub transmit_rings: u64,
+    /// Mbufs of frames that are kept for repair.
+    pub kept: u64,
     /// Mbufs on each emulated link.
     pub links: Vec<OnLink>,
     /// The number of worker cores: the lanes, or the cores of ports. If they are not stated, one for each device.
@@ -243,6 +246,7 @@ impl MemorySum {
             kept_free: devices().count() as u64 * lanes * KEPT_FREE,
             receive_rings: devices().map(|device| lanes * u64::from(device.receive_descriptors)).sum(),
             transmit_rings: devices().map(|device| lanes * u64::from(device.transmit_descriptors)).sum(),
+            kept: settings.ports.iter().filter_map(|port| port.repair).map(|it| u64::from(it.frames)).sum(),
             links: links.collect(),
             cores: cores(runtime),
             longest_control: longest_control(&settings.ports),
@@ -264,8 +268,10 @@ impl MemorySum {
             (self.receive_rings, "in receive rings".into()),
             (self.transmit_rings, "in transmit rings".into()),
         ];
+        let kept = (self.kept, "kept in case the other end has not got them".to_owned());
+        let kept = (self.kept > 0).then_some(kept);
         let in_hand = (self.in_hand(), format!("in caches and bursts of cores: {}", self.cores));
-        of_gateway.into_iter().chain(self.links.iter().map(on_links)).chain([in_hand])
+        of_gateway.into_iter().chain(kept).chain(self.links.iter().map(on_links)).chain([in_hand])
     }
 
     /// Mbufs of control frames. They have their own pool, so that a gateway with a full buffer can still send

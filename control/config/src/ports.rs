@@ -23,7 +23,7 @@ use crate::problem::ProblemKind;
 use crate::runtime::Emulation;
 use crate::table::{Table, at, list, or, values};
 use crate::value::{Length, Name, PauseChoice, SchedulingWord, SizeChoice};
-use crate::{defaults, emulation, flow_control, link_agent, link_delay, notifiers, watchdog};
+use crate::{defaults, emulation, flow_control, link_agent, link_delay, notifiers, repair, watchdog};
 
 /// Builds ports.
 pub(crate) struct Builder<'a> {
@@ -92,10 +92,14 @@ impl Builder<'_> {
             notifiers: Default::default(),
             slow: None,
             watchdog: None,
+            repair: None,
             link_delay: decl.link_delay.as_ref().map(|it| link_delay::build(it, link)),
             link_agent: None,
             int: decl.int(),
         };
+        if let Some(declared) = &decl.repair {
+            port.repair = Some(repair::build((declared, decl), &port, link, self.directory, self.problems)?);
+        }
         port.flow_control = flow_control::build(decl, &port, link, self.ports, self.problems)?;
         port.notifiers = notifiers::build(decl, &mut port, link, self.directory, self.problems)?;
         self.groups(decl, &mut port, link)?;
@@ -271,6 +275,7 @@ pub(crate) fn in_force(port: &PortSettings, ports: &[PortSettings], link: &Link)
             global_pause: at(port.pfc.obey_global_pause),
             place: Place::default(),
         }),
+        repair: repair::in_force(port),
         link_delay: link_delay::in_force(port, link),
         lldp: link_agent::in_force(port, link),
         watchdog: watchdog::in_force(port),

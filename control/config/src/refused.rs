@@ -126,6 +126,7 @@ fn of_one_port(error: &PortError, port: &PortDecl) -> Option<Place> {
             return Some(direct.map_or_else(|| port.first(&["int"]), |lscc| lscc.first(&["direct"])).clone());
         }
         PortError::WatchdogTime { .. } => &["watchdog"],
+        PortError::Repair(_) => &["repair"],
         PortError::LinkDelayInterval { .. } => &["link_delay"],
         PortError::LinkAgentInterval { .. } => &["lldp"],
         PortError::GroupAddress => &["mac"],
@@ -257,6 +258,7 @@ fn of_lanes(LanesRefusal { port, what }: &LanesRefusal, document: &Document) -> 
             bundle.map_or(&port.place, |decl| decl.first(&keys)).clone()
         }
         U::Int => port.first(&["int"]).clone(),
+        U::Repair => port.first(&["repair"]).clone(),
     };
     (place, "remove it")
 }

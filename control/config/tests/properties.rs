@@ -307,6 +307,7 @@ fn port(index: u8) -> impl Strategy<Value = (PortSettings, Link)> {
             notifiers: Default::default(),
             slow: None,
             watchdog,
+            repair: None,
             link_delay: None,
             link_agent: None,
             int: int && LinkRate::of(rate).is_some(),

@@ -88,7 +88,7 @@ impl Opening<'_> {
             hash: self.hash,
             rx_descriptors: device.receive_descriptors,
             tx_descriptors: device.transmit_descriptors,
-            frame_max: port.max_frame,
+            frame_max: port.max_frame + port.added_on_link(),
             ..PortSettings::new(&self.buffers.data)
         };
         let opened = match memif::is_client(&device.kind) {

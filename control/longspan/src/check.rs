@@ -240,6 +240,7 @@ fn memory_report(sum: &MemorySum) -> Value {
         "kept_free_frames": sum.kept_free,
         "receive_ring_frames": sum.receive_rings,
         "transmit_ring_frames": sum.transmit_rings,
+        "kept_for_repair_frames": sum.kept,
         "links": sum.links.iter().map(link).collect::<Value>(),
         "cores": sum.cores,
         "mbufs": sum.mbufs(),

@@ -126,6 +126,26 @@ impl Frame for Mbuf {
         NonNull::new(copy).map(|copy| unsafe { Self::from_raw(copy) })
     }
 
+    fn make_room(&mut self, at: usize, length: usize) -> bool {
+        let (true, Ok(more)) = (at <= self.headers().len(), u16::try_from(length)) else { return false };
+        // SAFETY: the mbuf is alive, and no one else refers to it.
+        let has_room = unsafe { sys::shim_frame_prepend(self.0.as_ptr(), more) };
+        if has_room {
+            self.headers_mut().copy_within(length..length + at, 0);
+        }
+        has_room
+    }
+
+    fn take_out(&mut self, at: usize, length: usize) -> bool {
+        let (true, Ok(less)) = (at + length <= self.headers().len(), u16::try_from(length)) else {
+            return false;
+        };
+        self.headers_mut().copy_within(..at, length);
+        // SAFETY: the mbuf is alive, no one else refers to it, and it has so many bytes.
+        unsafe { sys::shim_frame_cut(self.0.as_ptr(), less) };
+        true
+    }
+
     fn memory(&self) -> Option<&[u8]> {
         // SAFETY: the mbuf lives as long as `self`. DPDK allocated its buffer from kernel memory, so all of
         // it is initialized.

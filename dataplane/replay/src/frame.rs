@@ -83,6 +83,18 @@ impl Frame for OwnedFrame {
         Bytes(u64::from(self.original_length))
     }
 
+    fn make_room(&mut self, at: usize, length: usize) -> bool {
+        let fits = self.bytes.make_room(at, length);
+        self.original_length += if fits { length as u32 } else { 0 };
+        fits
+    }
+
+    fn take_out(&mut self, at: usize, length: usize) -> bool {
+        let fits = self.bytes.take_out(at, length);
+        self.original_length -= if fits { length as u32 } else { 0 };
+        fits
+    }
+
     /// Never `None`: the pool grows as needed.
     fn duplicate(&self) -> Option<Self> {
         Some(self.pool.frame(&self.bytes, self.original_length))

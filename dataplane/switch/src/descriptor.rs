@@ -12,7 +12,7 @@ use core::net::IpAddr;
 use units::{Bytes, Priority};
 use wire::ethernet::{self, EtherType, MacAddress};
 use wire::ip::{Dscp, Ecn};
-use wire::{grants, ipv4, ipv6, lldp, ptp, vlan};
+use wire::{grants, ipv4, ipv6, lldp, ptp, repair, vlan};
 
 /// The network layer of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl Descriptor {
     }
 
     /// Whether the frame, with these `headers`, is between the two ends of its link, and never forwarded: MAC control,
-    /// grants, gPTP, or LLDP where the port has a link agent.
+    /// grants, gPTP, LLDP where the port has a link agent, or a shim where the switch repairs.
     #[inline(always)]
     pub fn is_control(&self, headers: &[u8]) -> bool {
         match self.ether_type {
@@ -158,6 +158,7 @@ impl Descriptor {
             grants::ETHER_TYPE => is_for(grants::DESTINATION, headers),
             EtherType::PTP => is_for(ptp::DESTINATION, headers),
             EtherType::LLDP => is_for(lldp::DESTINATION, headers),
+            repair::ETHER_TYPE => true,
             _ => false,
         }
     }

@@ -20,6 +20,24 @@ pub trait Frame: Sized {
     /// A second frame with the same content, for flooding; `None` if no memory is left.
     fn duplicate(&self) -> Option<Self>;
 
+    /// A second handle to the same content, kept in case the frame is lost; `None` if no memory is left. Where it is the same
+    /// memory, what one handle changes the other shows.
+    fn share(&self) -> Option<Self> {
+        self.duplicate()
+    }
+
+    /// Makes room for `length` bytes in its headers at `at`, with any content. Returns whether there was memory for them.
+    fn make_room(&mut self, at: usize, length: usize) -> bool {
+        let _ = (at, length);
+        false
+    }
+
+    /// Takes `length` bytes out of its headers at `at`. Returns whether they were there.
+    fn take_out(&mut self, at: usize, length: usize) -> bool {
+        let _ = (at, length);
+        false
+    }
+
     /// The memory that belongs to the frame alone: the whole frame, and the space after it. If many short frames
     /// wait, they are packed into such memory. `None` if it cannot be shared, as in simulation, or the frame is in
     /// several pieces: it then waits as it is.
@@ -55,6 +73,22 @@ impl Frame for Vec<u8> {
 
     fn duplicate(&self) -> Option<Self> {
         Some(self.clone())
+    }
+
+    fn make_room(&mut self, at: usize, length: usize) -> bool {
+        let fits = at <= self.len();
+        if fits {
+            self.splice(at..at, core::iter::repeat_n(0, length));
+        }
+        fits
+    }
+
+    fn take_out(&mut self, at: usize, length: usize) -> bool {
+        let fits = at + length <= self.len();
+        if fits {
+            self.drain(at..at + length);
+        }
+        fits
     }
 }
 
@@ -173,6 +207,17 @@ mod tests {
         let mut frame = Headers([0; 60]);
         assert!(frame.memory().is_none() && frame.gather([&[1], &[2]]).is_none());
         assert!(frame.memory_mut().is_none());
+    }
+
+    #[test]
+    fn room_in_the_headers_moves_what_is_behind_it_and_goes_again() {
+        let mut frame = vec![1, 2, 3];
+        assert!(frame.make_room(2, 2) && !frame.make_room(6, 1) && !frame.take_out(4, 2));
+        assert_eq!((&frame[..2], &frame[4..]), (&[1, 2][..], &[3][..]));
+        assert!(frame.take_out(2, 2));
+        assert_eq!(frame, [1, 2, 3]);
+        let mut fixed = Headers([0; 60]);
+        assert!(!fixed.make_room(12, 12) && !fixed.take_out(12, 12), "memory of a fixed size");
     }
 
     #[test]

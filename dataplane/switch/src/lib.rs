@@ -38,6 +38,7 @@ pub mod program;
 mod queue;
 mod reason;
 pub mod receive_ring;
+pub mod repair;
 mod service;
 mod shard;
 mod source;

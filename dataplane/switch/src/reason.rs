@@ -50,6 +50,12 @@ reasons! {
         ForeignFeedback = "foreign_feedback", "A sender that speaks LSCC, or forges it.";
         /// A grant frame of [BifrostX](bifrostx.md), [port grants](port-grants.md) or [credits](cbfc.md), through a port with none of them, or with another scheme or counter.
         ForeignGrants = "foreign_grants", "`flow_control` of both ends; a sender that forges grants.";
+        /// A frame of [repair](repair.md), or a status of it, through a port that repairs nothing.
+        ForeignRepair = "foreign_repair", "`[port.repair]` of both ends; a sender that forges shims.";
+        /// A frame that [repair](repair.md) has brought before.
+        RepairDuplicate = "repair_duplicate", "Nothing: the answer to its status was lost or late.";
+        /// A frame with a number that [repair](repair.md) cannot expect, or with a shim that is not whole.
+        RepairWindow = "repair_window", "`repair.frames` of both ends; a sender that forges shims.";
         /// A gPTP frame through a port without [`[port.link_delay]`](headroom.md), or none of peer delay.
         ForeignPtp = "foreign_ptp", "Nothing, unless the neighbour is to measure the link.";
         /// A peer delay request while another is answered, or beyond a burst of 1,000 and then 1,000 a second.

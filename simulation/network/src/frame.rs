@@ -48,6 +48,18 @@ struct Buffer {
 }
 
 impl Buffer {
+    #[inline]
+    fn set_headers(&mut self, headers: &[u8]) {
+        match self.headers.get_mut(..headers.len()) {
+            Some(room) => {
+                room.copy_from_slice(headers);
+                self.long = Box::default();
+            }
+            None => self.long = headers.into(),
+        }
+        self.headers_length = headers.len() as u16;
+    }
+
     /// Apart from the others, so that their cache line is the only one that is read.
     #[cold]
     fn long_headers(&self) -> &[u8] {
@@ -104,6 +116,15 @@ impl SimFrame {
         buffer.home = pool.books.clone();
     }
 
+    /// Sets other headers and a length. Bytes that are more count like those of a copy.
+    fn replace_headers(&mut self, headers: &[u8], length: Bytes) {
+        let buffer = self.buffer_mut();
+        let home = buffer.home.clone();
+        home.change_length(buffer.length, length.0 as u32);
+        buffer.length = length.0 as u32;
+        buffer.set_headers(headers);
+    }
+
     #[inline]
     pub(crate) fn came_in_through(&mut self, port: PortId) {
         self.buffer_mut().ingress = port;
@@ -132,6 +153,26 @@ impl Frame for SimFrame {
     #[inline]
     fn length(&self) -> Bytes {
         Bytes(u64::from(self.buffer().length))
+    }
+
+    fn make_room(&mut self, at: usize, length: usize) -> bool {
+        let mut headers = self.headers().to_vec();
+        let fits = at <= headers.len();
+        if fits {
+            headers.splice(at..at, core::iter::repeat_n(0, length));
+            self.replace_headers(&headers, self.length() + Bytes(length as u64));
+        }
+        fits
+    }
+
+    fn take_out(&mut self, at: usize, length: usize) -> bool {
+        let mut headers = self.headers().to_vec();
+        let fits = at + length <= headers.len();
+        if fits {
+            headers.drain(at..at + length);
+            self.replace_headers(&headers, self.length() - Bytes(length as u64));
+        }
+        fits
     }
 
     /// Never `None`: the pool grows as needed.
@@ -250,6 +291,11 @@ impl Books {
     fn remove(&self, length: u32) {
         add(&self.frames, 1_u64.wrapping_neg());
         add(&self.bytes, u64::from(length).wrapping_neg());
+    }
+
+    fn change_length(&self, old: u32, new: u32) {
+        add(&self.bytes, u64::from(new).wrapping_sub(old.into()));
+        add(&self.duplicate_bytes, u64::from(new.saturating_sub(old)));
     }
 
     fn note_duplicate(&self, length: Bytes) {

@@ -42,6 +42,7 @@ fn flow(host: u16) -> Flow {
 /// which its pause waits.
 fn headroom_of(away: Interval, lanes: u64) -> Bytes {
     let terms = HeadroomTerms {
+        repaired: WireBytes(0),
         rate: RATE,
         distance: Distance((DELAY.0 * (Distance::FIBRE_SPEED / 1_000)).div_ceil(1_000_000)),
         max_frame: Bytes(LENGTH),

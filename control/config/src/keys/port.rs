@@ -25,6 +25,7 @@ use crate::notifiers::supplement::SupplementDecl;
 use crate::notifiers::themis::keys::ThemisDecl;
 use crate::place::At;
 use crate::problem::ProblemKind;
+use crate::repair::keys::RepairDecl;
 use crate::section::Section;
 use crate::table::{List, Profiles, Table, table, values};
 use crate::value::{Length, Name, Written, words};
@@ -97,6 +98,7 @@ table! {
         capfc: CaPfcDecl, absent;
         relay: RelayDecl;
         port_grants: PortGrantsDecl, absent;
+        repair: RepairDecl, restart;
         link_delay: LinkDelayDecl;
         lldp: LldpDecl;
         lscc: LsccDecl;

@@ -25,6 +25,7 @@ mod pause;
 mod peers;
 mod privileges;
 mod reload;
+mod repair;
 mod shared_cores;
 mod stations;
 mod streams;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         reload::tests(),
         faults::tests(),
         lanes::tests(),
+        repair::tests(),
         bundles::tests(),
         kernel::tests(),
         frr::tests(),

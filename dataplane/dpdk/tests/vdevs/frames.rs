@@ -55,6 +55,22 @@ fn the_memory_of_a_frame_is_all_of_its_mbuf_and_of_several_mbufs_none() {
 }
 
 #[test]
+fn room_in_the_headers_is_taken_from_the_front_of_the_mbuf_and_given_back() {
+    let pool = pool("frames_room", 63, 2_048);
+    for length in [60, 2_048, 5_000] {
+        let mut frame = pool.frame(&pattern(length)).unwrap();
+        assert!(frame.make_room(12, 16) && !frame.make_room(3_000, 16));
+        let wider = content(&frame);
+        assert_eq!((frame.length(), wider.len()), (Bytes(length as u64 + 16), length + 16));
+        assert_eq!((&wider[..12], &wider[28..]), (&pattern(length)[..12], &pattern(length)[12..]));
+        assert!(frame.take_out(12, 16) && !frame.take_out(5_000, 16));
+        assert_eq!(content(&frame), pattern(length));
+        assert!(!frame.make_room(12, 200), "no more than what is left free in front of a frame");
+    }
+    assert_eq!(pool.in_use(), 0);
+}
+
+#[test]
 fn a_frame_is_gathered_from_two_parts_in_an_mbuf_of_its_own() {
     let pool = pool("frames_gather", 63, 256);
     let chunk = pool.frame(&pattern(256)).unwrap();

@@ -19,13 +19,17 @@ pub(crate) struct Gate {
     queues: Vec<Option<Shaper>>,
     /// Queues with their own shaper.
     shaped: QueueSet,
-    /// Whether `port` or `shaped` has a shaper, time of the link has to be claimed, or no data may be sent; cached, because each
-    /// lone frame needs it.
+    /// Whether `port` or `shaped` has a shaper, time of the link has to be claimed, frames are numbered, or no data may be sent;
+    /// cached, because each lone frame needs it.
     shapes: bool,
     /// Whether other lanes send through the link, whose time is claimed.
     is_joint: bool,
     /// Whether the port sends no data: it is a member of a bundle that is out.
     is_stopped: bool,
+    /// Queues whose frames are numbered for repair.
+    repaired: QueueSet,
+    /// Those of them that send nothing, because no more can be kept.
+    withheld: QueueSet,
     pub pauses: ReceivedPauses,
     /// The grants that limit the port, where its flow control knows any.
     pub upstream: Option<Box<Upstream>>,
@@ -42,6 +46,8 @@ impl Gate {
             shapes: shapes(settings),
             is_joint: false,
             is_stopped: false,
+            repaired: QueueSet::EMPTY,
+            withheld: QueueSet::EMPTY,
             pauses: ReceivedPauses::new(settings),
             upstream: Upstream::new(settings),
         }
@@ -62,7 +68,7 @@ impl Gate {
             }
         }
         self.shaped = shaped(new);
-        self.shapes = self.is_joint || self.is_stopped || shapes(new);
+        self.note_shapes();
         self.pauses.configure(now, &new.pfc, new.rate);
         if !self.upstream.as_mut().is_some_and(|upstream| upstream.configure(new)) {
             self.upstream = Upstream::new(new);
@@ -76,7 +82,7 @@ impl Gate {
         if self.link_opens_at() > now || self.port.as_ref().is_some_and(|shaper| shaper.ready_at() > now) {
             return QueueSet::EMPTY;
         }
-        let mut open = queues.difference(self.pauses.paused(now));
+        let mut open = queues.difference(self.pauses.paused(now)).difference(self.withheld);
         if let Some(upstream) = &mut self.upstream {
             open = open.difference(upstream.closed(now, |closed| queues_of(&self.pauses, closed)));
         }
@@ -97,6 +103,7 @@ impl Gate {
             return Nanos::NEVER;
         }
         let each = queues
+            .difference(self.withheld)
             .iter()
             .map(|it| self.pauses.paused_until(it).max(self.shaped_until(it)).max(self.granted_at(it)));
         let first = each.min().unwrap_or(Nanos::NEVER);
@@ -115,7 +122,8 @@ impl Gate {
         self.link.free_at()
     }
 
-    /// Whether only the link delays the next frame: nothing is paused, shaped, claimed or stopped, and no grants are counted.
+    /// Whether only the link delays the next frame, which leaves as it is: nothing is paused, shaped, claimed, stopped or
+    /// numbered, and no grants are counted.
     #[inline]
     pub fn is_link_alone(&self) -> bool {
         self.pauses.stopped().is_empty() && !self.shapes && self.upstream.is_none()
@@ -142,11 +150,32 @@ impl Gate {
         (self.is_joint, self.shapes) = (true, true);
     }
 
+    /// Lets frames of `queues` be numbered for repair from now on.
+    pub fn repair(&mut self, queues: QueueSet) {
+        (self.repaired, self.withheld) = (queues, QueueSet::EMPTY);
+        self.note_shapes();
+    }
+
+    /// Whether frames of `queue` are numbered.
+    #[inline]
+    pub fn repairs(&self, queue: QueueId) -> bool {
+        self.repaired.contains(queue)
+    }
+
+    /// Lets all numbered queues wait, or go on.
+    pub fn withhold(&mut self, withheld: bool) {
+        self.withheld = if withheld { self.repaired } else { QueueSet::EMPTY };
+    }
+
     /// Stops all data, or lets it go again. The caller does not ask a stopped gate for [open](Self::open) queues.
     pub fn stop(&mut self, stopped: bool) {
         self.is_stopped = stopped;
+        self.note_shapes();
+    }
+
+    fn note_shapes(&mut self) {
         let is_shaped = self.port.is_some() || !self.shaped.is_empty();
-        self.shapes = self.is_joint || stopped || is_shaped;
+        self.shapes = self.is_joint || self.is_stopped || is_shaped || !self.repaired.is_empty();
     }
 
     /// Takes a part of the time of the link: the next frame starts after `lead`, and the last one within `window` of `now`. With

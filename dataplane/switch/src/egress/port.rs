@@ -58,6 +58,15 @@ pub(crate) struct Turn {
     pub queue: QueueId,
     /// Wire bytes that it may send.
     allowance: u64,
+    /// What each frame gets on its way out.
+    added: WireBytes,
+}
+
+impl Turn {
+    /// The turn of a queue whose frames get `bytes` more each on their way out.
+    pub fn adding(self, bytes: WireBytes) -> Self {
+        Self { added: bytes, ..self }
+    }
 }
 
 /// Frames that a queue has sent in one turn.
@@ -343,7 +352,7 @@ impl EgressPort {
             let front = store.front(&queues[queue.index()].fifo);
             front.map_or(WireBytes(0), |(_, length)| WireBytes::of_frame(length))
         })?;
-        Some(Turn { queue, allowance })
+        Some(Turn { queue, allowance, added: WireBytes(0) })
     }
 
     /// Lets the queue whose turn it is send into `out`, until the turn is over or there is no room. Calls `credit`
@@ -403,7 +412,7 @@ impl EgressPort {
             if out.room() == 0 || wire_bytes.0 > left {
                 return false;
             }
-            let Some(start) = opening.pass(wire_bytes) else { return false };
+            let Some(start) = opening.pass(wire_bytes + turn.added) else { return false };
             let Some(mut queued) = slot.take() else { return false };
             if run.charge != queued.charge {
                 credit(run.charge, sent.add(&run, waiting));

@@ -10,14 +10,16 @@ use crate::ingress;
 use crate::link_agent;
 use crate::link_delay;
 use crate::liveness;
+use crate::repair;
 
 /// All lists, in the order in which reports have them.
-pub static LISTS: [&FigureList; 19] = [
+pub static LISTS: [&FigureList; 20] = [
     &forwarding::figures::FIGURES,
     &forwarding::figures::BOUNCES,
     &ingress::figures::FIGURES,
     &bundle::figures::FIGURES,
     &liveness::figures::FIGURES,
+    &repair::figures::FIGURES,
     &bifrost::figures::FIGURES,
     &bifrostx::figures::FIGURES,
     &port_grants::figures::FIGURES,

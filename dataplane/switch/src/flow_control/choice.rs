@@ -59,6 +59,16 @@ impl FlowControl {
         matches!(self, Self::Pfc | Self::Bifrost(_))
     }
 
+    /// Whether it leaves room for frames that are lost and come once more. A counter of grants would keep for ever what is given
+    /// up.
+    pub(crate) fn bounds_repair(&self) -> bool {
+        match self {
+            Self::Pfc => true,
+            Self::Bifrost(it) => it.virtual_incoming != settings::VirtualIncoming::Counter,
+            _ => false,
+        }
+    }
+
     /// Whether grants expire before their bytes are counted where a lane is late as a slot ends in time.
     pub(crate) fn expires_early(&self) -> bool {
         self.bifrost().is_some_and(settings::Bifrost::expires_early)

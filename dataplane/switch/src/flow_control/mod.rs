@@ -31,6 +31,7 @@ pub(crate) use upstream::Upstream;
 
 use crate::hash::HashKey;
 use crate::service::{FrameRoom, Outgoing, Service};
+pub(crate) use bifrost::Unrepaired;
 use bifrost::{Bifrost, BifrostReport};
 use bifrostx::{BifrostX, BifrostXReport};
 use capfc::{CaPfc, CaPfcReport};
@@ -124,6 +125,13 @@ impl Scheme {
             Self::PPfc(p_pfc) => p_pfc.wake(now),
             Self::CaPfc(capfc) => capfc.wake(now),
             Self::PortGrants(it) => it.wake(now),
+        }
+    }
+
+    /// Takes what a repaired port does not have yet.
+    pub fn note_unrepaired(&mut self, unrepaired: Unrepaired) {
+        if let Self::Bifrost(bifrost) = self {
+            bifrost.note_unrepaired(unrepaired);
         }
     }
 

@@ -34,6 +34,8 @@ units::named! {
         Liveness = "the liveness of its bundle",
         /// In-band telemetry.
         Int = "in-band telemetry",
+        /// Repair of what the link loses.
+        Repair = "repair",
     }
 }
 
@@ -75,6 +77,7 @@ fn unshared(port: &PortSettings) -> Option<Unshared> {
         (adapts, Unshared::AdaptiveEcn),
         (port.bundle.as_ref().is_some_and(|it| it.liveness.is_some()), Unshared::Liveness),
         (port.int, Unshared::Int),
+        (port.repair.is_some(), Unshared::Repair),
     ];
     found.into_iter().find_map(|(is_there, what)| is_there.then_some(what))
 }

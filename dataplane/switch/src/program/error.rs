@@ -5,6 +5,7 @@ use super::remap::RemapError;
 use crate::congestion::red::RedError;
 use crate::congestion::{LsccPortsError, NotifiersError};
 use crate::flow_control::FlowControlError;
+use crate::repair::RepairError;
 use core::net::IpAddr;
 use units::{BitRate, Bytes, Interval, Priority, QueueId};
 use wire::int::LinkRate;
@@ -77,6 +78,8 @@ pub enum PortError {
     Remap(#[from] RemapError),
     #[error(transparent)]
     Notifiers(#[from] NotifiersError),
+    #[error(transparent)]
+    Repair(#[from] RepairError),
     #[error("a watchdog {what} time of {given} is out of range; expected {least} to {most}")]
     WatchdogTime { what: &'static str, given: Interval, least: Interval, most: Interval },
     #[error("peer delay every {given} is out of range; expected {least} to {most}")]

@@ -7,11 +7,13 @@ use crate::congestion::{Notifiers, SlowQueues};
 use crate::frame::ControlFrame;
 use crate::link_agent::LinkAgent;
 use crate::link_delay::LinkDelay;
+use crate::repair::Repair;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Interval, PauseQuanta, Priority, PrioritySet, QueueId, QueueSet, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::lldp::LONGEST_EMITTED;
+use wire::repair::AGAIN_LEN;
 
 /// One port: its ingress groups and its egress queues.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +60,8 @@ pub struct PortSettings {
     pub slow: Option<SlowQueues>,
     /// The watchdog over received pauses.
     pub watchdog: Option<Watchdog>,
+    /// Repair of what the link loses; without it, frames with a shim are dropped.
+    pub repair: Option<Repair>,
     /// The measurement of the link's delay; without it, messages of peer delay are dropped.
     pub link_delay: Option<LinkDelay>,
     /// LLDP on the port; without it, LLDPDUs are forwarded or dropped as any other frame.
@@ -75,7 +79,23 @@ impl PortSettings {
     /// of a scheme, or an announcement of its link agent.
     pub fn longest_sent(&self) -> Bytes {
         let announcement = if self.link_agent.is_some() { LONGEST_EMITTED } else { 0 };
-        self.max_frame.max(Bytes(announcement.max(ControlFrame::CAPACITY) as u64))
+        let longest = self.max_frame + self.added_on_link();
+        longest.max(Bytes(announcement.max(ControlFrame::CAPACITY) as u64))
+    }
+
+    /// What the longest frame may get beyond `max_frame` on the link, in bytes: a shim of repair.
+    pub fn added_on_link(&self) -> Bytes {
+        Bytes(self.repair.map_or(0, |_| AGAIN_LEN as u64))
+    }
+
+    /// Frames on the wire that are lost and come in once more, beyond what the flow control lets in; zero without repair.
+    pub fn repaired_in_flight(&self) -> WireBytes {
+        self.repair.map_or(WireBytes(0), |it| it.in_flight(self.rate))
+    }
+
+    /// What may be lost before the port knows of it; zero without repair.
+    pub fn lost_unknown(&self) -> WireBytes {
+        self.repair.map_or(WireBytes(0), |it| it.unknown(self.rate))
     }
 
     /// The most by which a weighted queue can get ahead of another of the same weight while both hold frames: what a visit
@@ -117,6 +137,7 @@ impl PortSettings {
             notifiers: Notifiers::default(),
             slow: None,
             watchdog: None,
+            repair: None,
             link_delay: None,
             link_agent: None,
             int: false,

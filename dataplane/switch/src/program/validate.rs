@@ -11,6 +11,7 @@ use crate::congestion::{self, NotifiersError, lscc};
 use crate::flow_control::{self, FlowControlError};
 use crate::link_agent::LinkAgent;
 use crate::link_delay::LinkDelay;
+use crate::repair::RepairError;
 use units::{Bytes, PauseQuanta, PortSet, Priority, QueueId, QueueSet};
 use wire::int::LinkRate;
 
@@ -89,6 +90,7 @@ fn validate_schemes(port: &PortSettings) -> Result<(), PortError> {
     if let Some(watchdog) = &port.watchdog {
         validate_watchdog(watchdog)?;
     }
+    validate_repair(port)?;
     if let Some(given) = port.link_delay.and_then(|it| it.interval)
         && !LinkDelay::INTERVALS.contains(&given)
     {
@@ -102,6 +104,17 @@ fn validate_schemes(port: &PortSettings) -> Result<(), PortError> {
         return Err(PortError::LinkAgentInterval { given, least, most });
     }
     Ok(())
+}
+
+fn validate_repair(port: &PortSettings) -> Result<(), RepairError> {
+    let Some(repair) = &port.repair else { return Ok(()) };
+    if !port.flow_control.bounds_repair() {
+        return Err(RepairError::FlowControl);
+    }
+    if port.bundle.is_some() {
+        return Err(RepairError::Bundle);
+    }
+    repair.validate(port.lossless())
 }
 
 fn validate_watchdog(watchdog: &Watchdog) -> Result<(), PortError> {

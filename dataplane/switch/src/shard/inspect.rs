@@ -18,6 +18,7 @@ use crate::link_delay::LinkDelayReport;
 use crate::liveness::LivenessReport;
 use crate::program::ForwardingSettings;
 use crate::reason::PerReason;
+use crate::repair::RepairReport;
 use crate::watermark::Watermark;
 use units::{Bytes, Interval, Nanos, PortId, Priority, PrioritySet};
 
@@ -131,6 +132,8 @@ pub struct PortInspection {
     pub bundle: Option<BundleReport>,
     /// The liveness of its link, where more than the carrier tells.
     pub liveness: Option<LivenessReport>,
+    /// Repair of what its link loses, where it repairs.
+    pub repair: Option<RepairReport>,
     /// Frames that came in with headers that are hidden.
     pub hidden: HiddenCounters,
     /// The schemes that notify senders.
@@ -164,6 +167,7 @@ impl PortInspection {
             bounces: _,
             bundle,
             liveness: _,
+            repair: _,
             hidden,
             notifiers,
             bridge,
@@ -229,6 +233,7 @@ impl<F: Frame> Shard<F> {
         into.bounces = self.program.bounces(port).map(|_| ingress.bounces);
         into.bundle = self.fabric.failover.report(port);
         into.liveness = self.fabric.ingress[port.index()].liveness.as_ref().map(|it| it.report());
+        into.repair = self.repair(port);
         into.hidden = ingress.hidden;
         into.notifiers = self.notifiers(port);
         let bridges = matches!(self.program.settings().forwarding, ForwardingSettings::Bridge(_));
@@ -244,6 +249,17 @@ impl<F: Frame> Shard<F> {
     pub fn flow_control(&self, port: PortId) -> SchemeReport {
         let upstream = self.fabric.egress[port.index()].gate.upstream.as_deref();
         self.fabric.ingress[port.index()].scheme.report(upstream)
+    }
+
+    /// The repair of `port`, if it repairs.
+    pub fn repair(&self, port: PortId) -> Option<RepairReport> {
+        self.fabric.repair_report(port)
+    }
+
+    /// Frames of `priority` that came in through `port`, which repairs, and wait for lost ones: they are charged as if they left
+    /// through the port itself.
+    pub fn held(&self, port: PortId, priority: Priority) -> Volume {
+        self.fabric.held(port, priority)
     }
 
     /// The delay of the link of `port`, if it is measured.

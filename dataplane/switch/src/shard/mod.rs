@@ -109,6 +109,7 @@ impl<F: Frame> Shard<F> {
     {
         (self.bridge, self.spray, self.fabric) = Deserialize::deserialize(state)?;
         self.fabric.configure_bundles(&self.program);
+        self.fabric.choose_buckets(&self.program);
         Ok(())
     }
 

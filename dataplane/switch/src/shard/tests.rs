@@ -3,6 +3,7 @@
 mod bundled;
 mod follow;
 mod kernel;
+mod repaired;
 
 use super::*;
 use crate::flow_control::{Directive, PauseCause};

@@ -61,6 +61,11 @@ impl LinkPauses {
     }
 }
 
+/// Whether a frame is sent again, to repair a loss: it obeys no pause, since its room is kept.
+pub(crate) fn is_sent_again(headers: &[u8]) -> bool {
+    wire::repair::Shim::find(headers).is_ok_and(|found| found.is_some_and(|(shim, _)| shim.copy.is_some()))
+}
+
 /// The pause times of a PFC frame; `None` for other frames.
 fn pause_times(headers: &[u8]) -> Option<[Option<PauseQuanta>; Priority::COUNT]> {
     let frame = ethernet::View::parse(headers).ok()?;
@@ -79,6 +84,11 @@ pub(crate) fn code_points(headers: &[u8]) -> (Option<Dscp>, Option<Priority>) {
     while ether_type.is_vlan() && offset < headers.len() {
         pcp = pcp.or(Some(Priority::from_low_bits(at(offset) >> 5)));
         offset += vlan::TAG_LEN;
+        ether_type = EtherType(u16::from_be_bytes([at(offset - 2), at(offset - 1)]));
+    }
+    if ether_type == wire::repair::ETHER_TYPE {
+        let length = wire::repair::Shim::parse(headers.get(offset - 2..).unwrap_or_default());
+        offset += length.map_or(0, |shim| shim.length());
         ether_type = EtherType(u16::from_be_bytes([at(offset - 2), at(offset - 1)]));
     }
     let dscp = match ether_type {

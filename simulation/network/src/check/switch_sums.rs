@@ -31,6 +31,8 @@ pub(crate) fn named(switch: &Switch) -> Volume {
             sum += dropped.iter().copied().sum::<Volume>() - unmade;
         }
         sum += egress_drops(lane, port).sum();
+        // Frames that were kept in case they are lost, and the shims of those that came in.
+        sum += lane.repair(port).map_or(Volume::ZERO, |it| it.near.dropped);
     }
     sum
 }
@@ -68,6 +70,8 @@ fn is_explained(switch: &Switch, port: PortId, reason: DropReason) -> bool {
     match reason {
         // Headroom covers what arrives, and copies do not arrive.
         DropReason::PfcWatchdog | DropReason::FloodLimit => true,
+        // The frame came before.
+        DropReason::RepairDuplicate => true,
         DropReason::HeadroomExceeded => switch.unreliable.contains(port),
         DropReason::HeadroomPoolFull => !switch.unreliable.is_empty(),
         _ => false,
@@ -91,6 +95,7 @@ pub(crate) fn check_ledger(switch: &Switch, now: Nanos) -> Result<(), Broken> {
     let mut held = Volume::ZERO;
     for (lane, port) in lanes_and_ports(switch) {
         held += check_queues(switch, lane, now, port)?;
+        held += lane.repair(port).map_or(Volume::ZERO, |it| it.kept);
         for priority in Priority::all() {
             let group = lane.group(now, port, priority).occupancy;
             let ledger = lane.ledger().ingress_load(port, priority).cells.bytes();
@@ -110,7 +115,7 @@ fn check_queues(switch: &Switch, lane: &Shard<SimFrame>, now: Nanos, port: PortI
     let together = ports(switch).any(has_copies);
     let mut sums = [Volume::ZERO; 2];
     for (priority, charged) in Priority::all().zip(charged_to_queues(lane, port)) {
-        let waiting = lane.queue(now, port, priority).waiting;
+        let waiting = lane.queue(now, port, priority).waiting + lane.held(port, priority);
         sums = [sums[0] + waiting, sums[1] + charged];
         let is_last = priority.index() + 1 == Priority::COUNT;
         let [queued, ledger] = if together { sums } else { [waiting, charged] };
@@ -146,7 +151,7 @@ mod tests {
         let explained = |switch: &Switch, port| -> Vec<DropReason> {
             DropReason::ALL.into_iter().filter(|reason| is_explained(switch, port, *reason)).collect()
         };
-        let always = [DropReason::PfcWatchdog, DropReason::FloodLimit];
+        let always = [DropReason::RepairDuplicate, DropReason::PfcWatchdog, DropReason::FloodLimit];
         assert_eq!(explained(switch, near), always);
         switch.unreliable = PortSet::EMPTY;
         switch.unreliable.insert(near);

@@ -3,7 +3,7 @@
 use super::calendar::Calendar;
 use super::odd::Odd;
 use super::part::{BURST, Part};
-use crate::check::pause::code_points;
+use crate::check::pause::{code_points, is_sent_again};
 use crate::frame::{FramePool, SimFrame};
 use crate::link::{Direction, Sent};
 use crate::network::NodeId;
@@ -218,7 +218,7 @@ impl Part {
         };
         call(&mut it.driver, &mut self.burst, &mut outlets);
         let left = outlets.left;
-        it.held = it.held + entered - left;
+        it.held += entered;
         self.transmissions += left.frames;
         self.motion.moved += u64::from(left.frames > 0);
         // Usually all frames wait or are on links, and none was made, copied or dropped: those that exist are those of
@@ -228,6 +228,9 @@ impl Part {
         if !is_usual || self.pool.duplicates().frames != balance.duplicated.frames {
             self.account_for_the_rest(switch, pauses)?;
         }
+        // Last, because a frame may have become longer on its way out.
+        let it = &mut self.switches[switch];
+        it.held = it.held - left;
         Ok(left.bytes)
     }
 
@@ -349,6 +352,7 @@ impl<O: Observer> Links<SimFrame> for Outlets<'_, O> {
         self.left.count(frame.length());
         if let Some(number) = self.out[port.index()]
             && self.directions[number].pauses.any_at(start)
+            && !is_sent_again(frame.headers())
         {
             self.check_pause(port, number, start, &frame);
         }

@@ -61,7 +61,7 @@ pub(super) fn build(
         Some(SizeChoice::Auto) | None => {
             let least = bifrost.buffer_terms(port.rate, port.max_frame).total();
             // The least would be enough. The paper's own deployments have a third slot (section IV-C.2).
-            least + WireBytes(port.rate.bytes_in(slot))
+            least + WireBytes(port.rate.bytes_in(slot)) + port.repaired_in_flight()
         }
     };
     Some(bifrost)
@@ -100,7 +100,7 @@ pub(crate) fn most_held(bifrost: &Bifrost, port: &PortSettings) -> Bytes {
 
 /// What the upstream of `port` may send in spite of pauses that it obeys, on the wire.
 pub(crate) fn overrun(bifrost: &Bifrost, port: &PortSettings) -> WireBytes {
-    bifrost.overrun(port.rate, port.max_frame, peer_goes_on(port))
+    bifrost.overrun(port.rate, port.max_frame, peer_goes_on(port)) + port.lost_unknown()
 }
 
 /// The group of a port with Bifrost.

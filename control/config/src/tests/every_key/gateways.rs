@@ -29,6 +29,7 @@ const SCHEMES: &str = r#"
     classify = {}
     pfc = {}
     link_delay = {}
+    repair = {}
     lldp = {}
     watchdog = {}
     supplement = { threshold = "1MB", cnp = {} }

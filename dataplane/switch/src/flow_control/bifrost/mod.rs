@@ -81,6 +81,15 @@ pub struct BifrostReport {
     pub last: Option<SlotState>,
 }
 
+/// What a repaired port does not have yet ([`crate::repair`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Unrepaired {
+    /// The most that its missing frames take. They come once more without a grant.
+    pub missing: WireBytes,
+    /// From when on nobody knows what is missing.
+    pub blind_from: Nanos,
+}
+
 /// The downstream side of one port.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Bifrost {
@@ -104,6 +113,8 @@ pub(crate) struct Bifrost {
     /// The time since which successive slots have granted nothing.
     fully_paused_since: Option<Nanos>,
     counters: SlotCounters,
+    /// M: what has yet to come once more, where the link is repaired.
+    unrepaired: Option<Unrepaired>,
 }
 
 impl Bifrost {
@@ -119,6 +130,7 @@ impl Bifrost {
             last: None,
             fully_paused_since: None,
             counters: SlotCounters::default(),
+            unrepaired: None,
             priorities: look.lossless,
             settings,
             rate,
@@ -134,6 +146,11 @@ impl Bifrost {
         let counters = core::mem::take(&mut self.counters);
         *self = Self { counters, ..Self::new(settings, rate, look) };
         true
+    }
+
+    /// Takes what the port does not have yet.
+    pub fn note_unrepaired(&mut self, unrepaired: Unrepaired) {
+        self.unrepaired = Some(unrepaired);
     }
 
     /// The end of the running slot: never while no data comes in.
@@ -177,6 +194,7 @@ impl Bifrost {
     /// came in so far, both on the wire. `was_free` says whether the upstream may send while a slot is late. Returns
     /// the grant for the next slot, in wire bytes.
     pub fn grant_slot(&mut self, now: Nanos, queue: u64, received: u64, was_free: bool) -> u64 {
+        let (queue, is_blind) = self.with_missing(now, queue);
         let began = self.began.unwrap_or(now);
         let late = now.since(began + self.settings.slot);
         let arrived = received - core::mem::replace(&mut self.received, received);
@@ -184,14 +202,19 @@ impl Bifrost {
         self.incoming.settle(now, arrived);
 
         let incoming = self.incoming.bytes(now);
-        let grant = self.grant(queue, incoming);
+        let grant = if is_blind { 0 } else { self.grant(queue, incoming) };
         self.incoming.grant(now, grant);
         self.note_slot(queue, incoming, grant);
         self.note_full_pause(now, grant);
 
-        let at_rest = queue == 0 && arrived == 0 && self.incoming.is_full(now);
+        let at_rest = queue == 0 && !is_blind && arrived == 0 && self.incoming.is_full(now);
         self.began = (!at_rest).then_some(now);
         grant
+    }
+
+    /// L and M, and whether M is unknown: what is missing comes without a grant, so its room is not granted to anything else.
+    fn with_missing(&self, now: Nanos, queue: u64) -> (u64, bool) {
+        self.unrepaired.map_or((queue, false), |it| (queue + it.missing.0, now >= it.blind_from))
     }
 
     /// `Rs T`, in wire bytes.

@@ -5,10 +5,10 @@ use super::{Fabric, others};
 use crate::egress::Turn;
 use crate::flow_control::Accounts;
 use crate::frame::{Frame, Transmitter};
-use crate::ledger::Load;
+use crate::ledger::{Ledger, Load};
 use crate::program::Program;
 use crate::queue::Charge;
-use units::{Bytes, Nanos, PortId};
+use units::{Bytes, Nanos, PortId, PortSet};
 use wire::{ethernet, pfc};
 
 impl<F: Frame> Fabric<F> {
@@ -94,6 +94,9 @@ impl<F: Frame> Fabric<F> {
             self.serve_link(now, port, out);
         }
         self.run_senders(now, port, program, out);
+        if self.repaired.contains(port) {
+            self.repair(now, port, program, out);
+        }
     }
 
     /// Moves the ECN thresholds of `port` that are due.
@@ -118,14 +121,11 @@ impl<F: Frame> Fabric<F> {
     /// together. Returns whether any left. None leaves if a packed frame finds no memory to be unpacked into.
     #[inline]
     fn serve(&mut self, now: Nanos, port: PortId, turn: Turn, out: &mut impl Transmitter<F>) -> bool {
+        if self.repaired.contains(port) && self.numbers(port, turn.queue) {
+            return self.serve_repaired(now, port, turn, out);
+        }
         let Self { ledger, egress, store, pools, rng, unsettled, senders, .. } = self;
-        let credit = |charge: Charge, load: Load| {
-            if load.volume.frames > 0 {
-                let ingress = charge.ingress();
-                ledger.depart(ingress, port, charge.group(), load);
-                unsettled.insert(ingress);
-            }
-        };
+        let credit = credit(ledger, unsettled, port);
         let (egress, parts) = (&mut egress[port.index()], (store, pools, rng));
         match senders[port.index()].as_deref_mut().filter(|senders| senders.severe_from().is_some()) {
             None => egress.serve(now, turn, parts, out, credit),
@@ -161,10 +161,25 @@ impl<F: Frame> Fabric<F> {
     }
 }
 
+/// Credits frames that have left through `port`.
+pub(super) fn credit<'a>(
+    ledger: &'a Ledger,
+    unsettled: &'a mut PortSet,
+    port: PortId,
+) -> impl FnMut(Charge, Load) + use<'a> {
+    move |charge, load| {
+        if load.volume.frames > 0 {
+            let ingress = charge.ingress();
+            ledger.depart(ingress, port, charge.group(), load);
+            unsettled.insert(ingress);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::{Ledger, Load, ShardId, Volume};
+    use crate::ledger::{ShardId, Volume};
     use crate::program::{BufferSettings, ForwardingSettings, GroupSettings, LosslessGroup, PortSettings};
     use crate::program::{Settings, Threshold};
     use crate::queue::{Charge, Queued};

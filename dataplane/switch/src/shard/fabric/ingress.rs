@@ -31,6 +31,9 @@ impl<F: Frame> Fabric<F> {
     ) {
         self.look_before_burst(now, port);
         let entrance = self.entrance(now, port, program);
+        if self.repaired.contains(port) {
+            return self.ingress_repaired(&entrance, burst, forward);
+        }
         if self.ingress[port.index()].drops_lossy() {
             self.drop_lossy(&entrance, burst);
         }
@@ -80,7 +83,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Takes the frames of a burst, in runs. Returns whether any carries data.
     #[inline(always)]
-    fn receive_burst(
+    pub(super) fn receive_burst(
         &mut self,
         entrance: Entrance<'_>,
         burst: &mut Vec<F>,
@@ -146,7 +149,7 @@ impl<F: Frame> Fabric<F> {
     /// Reads a frame and decides about it; `None` if it ends here. Ends `run` where the frame may change what that relies
     /// on.
     #[inline(always)]
-    fn receive(
+    pub(super) fn receive(
         &mut self,
         entrance: &Entrance<'_>,
         mut frame: F,
@@ -159,7 +162,7 @@ impl<F: Frame> Fabric<F> {
             self.refuse(port, settings, DropReason::Runt, length);
             return None;
         };
-        if descriptor.is_control(frame.headers()) && Self::ends_here(settings, &descriptor) {
+        if descriptor.is_control(frame.headers()) && self.ends_here(settings, &descriptor) {
             // It may stop the queue for which the run is meant.
             self.close(port, run.take());
             let link = Link { now, port, settings };
@@ -213,7 +216,7 @@ impl<F: Frame> Fabric<F> {
 
     /// Wakes the components that sleep until frames come in, and settles the changes of a burst.
     #[inline(always)]
-    fn end_burst(&mut self, now: Nanos, port: PortId, carries_data: bool) {
+    pub(super) fn end_burst(&mut self, now: Nanos, port: PortId, carries_data: bool) {
         let ingress = &mut self.ingress[port.index()];
         // Messages that two neighbours exchange about their queues must not keep both awake for ever.
         if carries_data && self.equipped.contains(port) && ingress.wakes() {

@@ -8,8 +8,10 @@ mod lane;
 mod liveness;
 mod lscc;
 mod overload;
+mod port_repair;
 mod punt;
 mod recorder;
+mod repair;
 mod run;
 mod scheme;
 mod senders;
@@ -20,6 +22,8 @@ mod viewer;
 mod watchdog;
 
 use arrival::Punted;
+use foldhash::fast::FixedState;
+use port_repair::RepairByPort;
 use recorder::Recorder;
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +89,15 @@ pub(super) struct Fabric<F> {
     pub(super) senders: SendersByPort,
     /// The ports on which a scheme notifies senders.
     notifying: PortSet,
+    /// What this shard's ports repair with, where they do, and which these are.
+    repairs: RepairByPort<F>,
+    repaired: PortSet,
+    /// Chooses the bucket of a flow.
+    #[serde(skip)]
+    buckets: FixedState,
+    /// Frames of a burst that go on together, empty between bursts.
+    #[serde(skip, default = "Vec::new")]
+    ready: Vec<F>,
     /// Ports of this shard that have a queue for each far port.
     steered: PortSet,
     /// Ports of this shard after whose egress there is more to do: those, and members of a bundle of which one does not send.
@@ -134,6 +147,10 @@ impl<F: Frame> Fabric<F> {
             recorder: Recorder::default(),
             senders: numbers().map(|_| None).collect(),
             notifying: PortSet::EMPTY,
+            repairs: numbers().map(|_| None).collect(),
+            repaired: PortSet::EMPTY,
+            buckets: FixedState::default(),
+            ready: Vec::new(),
             steered: PortSet::EMPTY,
             followed_up: PortSet::EMPTY,
             equipped: PortSet::EMPTY,
@@ -146,6 +163,7 @@ impl<F: Frame> Fabric<F> {
         };
         fabric.configure_bundles(program);
         fabric.configure_senders(&mut senders_of(program));
+        fabric.configure_repair(Nanos::ZERO, program);
         fabric.listen(Nanos::ZERO);
         fabric.note_equipment(program);
         fabric
@@ -179,7 +197,7 @@ impl<F: Frame> Fabric<F> {
             .min(frame)
             .min(ingress.scheme.deadline())
             .min(egress.watchdog_deadline(&self.store));
-        due.min(self.senders_deadline(port))
+        due.min(self.senders_deadline(port)).min(self.repair_deadline(port))
     }
 
     /// The next instant at which a PFC frame can leave through `port`; never while none is due.
@@ -224,6 +242,7 @@ impl<F: Frame> Fabric<F> {
         self.follow_carriers(now, new);
         self.empty_schemes(now, old, new);
         self.configure_senders(spare);
+        self.configure_repair(now, new);
         self.end_paces();
         self.listen(now);
         self.note_equipment(new);
@@ -247,6 +266,7 @@ impl<F: Frame> Fabric<F> {
             program.keeps_flows()
                 || self.ingress[port.index()].acts()
                 || self.egress[port.index()].acts()
+                || self.repaired.contains(*port)
                 // They wait since before the last scheme that notifies senders was turned off.
                 || !self.egress[port.index()].notifications.is_empty()
         };

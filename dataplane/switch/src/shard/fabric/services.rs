@@ -10,9 +10,9 @@ use crate::reason::{Consumed, DropReason};
 use crate::service::{FrameRoom, Service};
 use units::{Bytes, Nanos, PauseQuanta, PortId, Priority, WireBytes};
 use wire::ethernet::{self, EtherType, MacAddress};
-use wire::grants;
 use wire::lldp::LONGEST_EMITTED;
 use wire::mac_control::Message;
+use wire::{grants, repair};
 
 /// Whether a frame is for the other end of a link with LSCC.
 #[inline]
@@ -61,11 +61,15 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Whether a control frame ends at `port`: an LLDPDU only at one with a link agent. Others leave it to the ends of the
-    /// forwarding.
+    /// Whether a control frame ends at a port: an LLDPDU only at one with a link agent, a frame with a shim only where the switch
+    /// repairs. Others leave them to the ends of the forwarding.
     #[cold]
-    pub(super) fn ends_here(settings: &PortSettings, descriptor: &Descriptor) -> bool {
-        descriptor.ether_type != EtherType::LLDP || settings.link_agent.is_some()
+    pub(super) fn ends_here(&self, settings: &PortSettings, descriptor: &Descriptor) -> bool {
+        match descriptor.ether_type {
+            EtherType::LLDP => settings.link_agent.is_some(),
+            repair::ETHER_TYPE => !self.repaired.is_empty(),
+            _ => true,
+        }
     }
 
     /// Consumes a PFC, PAUSE, grant or gPTP frame or an LLDPDU, valid or not, that came in at `at`. A lane obeys PFC itself, and
@@ -103,6 +107,8 @@ impl<F: Frame> Fabric<F> {
                 meter.receive(at, frame_time, payload)
             }
             (EtherType::PTP, None, _) => Err(DropReason::ForeignPtp),
+            // A port that repairs has taken its own shims off before.
+            (repair::ETHER_TYPE, ..) => Err(DropReason::ForeignRepair),
             (EtherType::LLDP, _, Some(agent)) => {
                 let heard = payload.map(|lldpdu| agent.receive(at, ethernet.source(), lldpdu));
                 heard.and_then(Result::ok).map(|()| Consumed::Lldp).ok_or(DropReason::MalformedControl)
@@ -155,11 +161,16 @@ impl<F: Frame> Fabric<F> {
         payload: Option<&[u8]>,
     ) -> Result<Consumed, DropReason> {
         let has_monitor = self.ingress[port.index()].liveness.is_some();
-        if !has_monitor && self.egress[port.index()].gate.upstream.is_none() {
+        let is_read = has_monitor || self.repaired.contains(port);
+        if !is_read && self.egress[port.index()].gate.upstream.is_none() {
             return Err(DropReason::ForeignGrants);
         }
         let message = payload.and_then(|it| grants::Message::parse(it).ok());
         let message = message.ok_or(DropReason::MalformedControl)?;
+        if let grants::Message::Repair(status) = &message {
+            let is_ours = self.hear_status(now, port, status);
+            return if is_ours { Ok(Consumed::Grants) } else { Err(DropReason::ForeignRepair) };
+        }
         if let grants::Message::Hello(hello) = &message
             && self.take_hello(now, port, hello)
         {
@@ -180,7 +191,7 @@ impl<F: Frame> Fabric<F> {
 }
 
 /// Sends the frame of `service` that is due, if the link is free. Returns whether it did.
-fn send_next<F>(
+pub(super) fn send_next<F>(
     now: Nanos,
     source: MacAddress,
     service: &mut dyn Service,

@@ -19,6 +19,12 @@ const DSCP_OF_P3: u8 = 26;
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Sent(Vec<(Nanos, Vec<u8>)>);
 
+impl Sent {
+    pub fn into_frames(self) -> Vec<Vec<u8>> {
+        self.0.into_iter().map(|(_, frame)| frame).collect()
+    }
+}
+
 impl Transmitter<Vec<u8>> for Sent {
     fn room(&self) -> usize {
         usize::MAX

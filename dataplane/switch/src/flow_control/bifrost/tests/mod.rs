@@ -4,6 +4,7 @@
 mod examples;
 mod model;
 mod pause_frames;
+mod repaired;
 
 use super::*;
 use crate::program::VirtualIncoming as Kind;

@@ -1,0 +1,370 @@
+//! Repair of what a link loses: both of its ends keep what they have sent, tell each other what has arrived, and send
+//! again what has not. `docs/repair.md` tells what it is for.
+
+mod far;
+pub(crate) mod figures;
+mod near;
+mod number;
+mod settings;
+
+pub use far::FarCounters;
+pub use near::NearCounters;
+pub use settings::{Repair, RepairError};
+
+use crate::flow_control::Sequence;
+use crate::frame::Frame;
+use crate::ledger::Volume;
+use crate::service::{FrameRoom, Outgoing, Service};
+use far::{Arrival, Far};
+use near::{Near, Retention};
+use serde::{Deserialize, Serialize};
+use units::{Interval, Nanos};
+use wire::ethernet::MacAddress;
+use wire::grants;
+use wire::grants::repair::Message;
+use wire::repair::Shim;
+
+/// Own statuses whose times are remembered, to measure the round trip: those of 400 ms.
+const TIMES: usize = 1 << 12;
+/// The counters of an end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairCounters {
+    /// Statuses sent.
+    pub sent: u64,
+    /// Statuses taken.
+    pub received: u64,
+    /// Statuses with a wrong tag, of another session, or that no true peer sends.
+    pub refused: u64,
+    /// Sessions of the other end.
+    pub sessions: u64,
+    /// Times at which the other end was silent for too long.
+    pub outages: u64,
+}
+
+/// One end of a repaired link, as plain data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RepairReport {
+    /// Whether the other end repairs as well, so that frames are numbered.
+    pub is_up: bool,
+    /// Frames that are kept until the other end has them, with their shims.
+    pub kept: Volume,
+    /// Frames that came in and wait for lost ones.
+    pub held: u64,
+    /// Frames that the other end has sent and that have not come.
+    pub missing: u64,
+    /// From a status to one that speaks of it.
+    pub round_trip: Interval,
+    /// Statuses.
+    pub counters: RepairCounters,
+    /// Frames that leave.
+    pub near: NearCounters,
+    /// Frames that come in.
+    pub far: FarCounters,
+}
+
+/// What becomes of a frame that comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judged {
+    /// It goes on.
+    Passes,
+    /// It is to be held.
+    Waits,
+    /// It is dropped: it came before.
+    Duplicate,
+    /// It is dropped: no true peer sends its number.
+    Beyond,
+}
+
+/// One end of a repaired link: it keeps frames `F` that have left, and holds frames `H` that came in.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct End<F, H> {
+    settings: Repair,
+    /// Its session; 0 before its first status.
+    session: u32,
+    /// The session of the other end; 0 as long as it is unknown.
+    peer: u32,
+    /// Whether the other end knows this session.
+    is_known: bool,
+    /// The first own status that echoes the session of the other end, and whether that has heard it, or a later one.
+    echoes_from: u32,
+    is_heard: bool,
+    near: Near<F>,
+    far: Far<H>,
+    sequence: Sequence,
+    /// The number of the last status of the other end, and when it came.
+    heard: (u32, Nanos),
+    /// The number of the next own status, and when the last one left.
+    number: u32,
+    last_sent: Nanos,
+    sent_at: Box<[Nanos]>,
+    /// From a status to the one that speaks of it.
+    round_trip: Interval,
+    pub counters: RepairCounters,
+}
+
+impl<F: Frame, H> End<F, H> {
+    /// An end that has heard nothing yet.
+    pub fn new(settings: Repair) -> Self {
+        let retention = Retention { bytes: settings.retention, frames: settings.frames as usize };
+        Self {
+            settings,
+            session: 0,
+            peer: 0,
+            is_known: false,
+            echoes_from: 0,
+            is_heard: false,
+            near: Near::new(retention),
+            far: Far::new(settings.frames as usize),
+            sequence: Sequence::default(),
+            heard: (0, Nanos::ZERO),
+            // Zero means that none was heard.
+            number: 1,
+            last_sent: Nanos::ZERO,
+            sent_at: vec![Nanos::ZERO; TIMES].into(),
+            round_trip: settings.round_trip,
+            counters: RepairCounters::default(),
+        }
+    }
+
+    fn epoch(&self) -> u8 {
+        self.session as u8
+    }
+
+    /// Whether the other end knows this session, so that frames may have shims.
+    pub fn is_up(&self) -> bool {
+        self.is_known
+    }
+
+    /// From when on the other end is silent: it owes a status since a frame can have arrived there.
+    fn silent_from(&self) -> Nanos {
+        let Some(oldest) = self.near.oldest() else { return Nanos::NEVER };
+        self.heard.1.max(oldest + self.round_trip) + self.settings.period * Repair::SILENT_AFTER
+    }
+
+    /// Whether a new frame may leave at `now`, numbered or, where the other end does not repair, as it is.
+    pub fn takes(&self, now: Nanos) -> bool {
+        !self.is_known || (now < self.silent_from() && self.near.has_room())
+    }
+
+    /// Numbers a new frame of `bucket`, which has room for a shim at `shim_at`, and keeps it. The end must be [up](End::is_up)
+    /// and [take](End::takes) it.
+    pub fn send(&mut self, start: Nanos, bucket: u16, shim_at: u8, frame: &mut F) {
+        let epoch = self.epoch();
+        self.near.send(start, epoch, bucket, shim_at, frame);
+    }
+
+    /// When the next frame is to be sent again.
+    pub fn again_due(&self) -> Nanos {
+        if self.is_known { self.near.again_due() } else { Nanos::NEVER }
+    }
+
+    /// The next frame to send again, with its first bit at `start`.
+    pub fn send_again(&mut self, start: Nanos) -> Option<F> {
+        let (epoch, round_trip) = (self.epoch(), self.round_trip);
+        self.near.send_again(start, epoch, round_trip)
+    }
+
+    /// Judges a frame that came in with a shim.
+    pub fn receive(&mut self, shim: &Shim) -> Judged {
+        if self.peer == 0 || shim.epoch != self.peer as u8 {
+            // Its numbers mean nothing here. A new frame may go on; one that is sent again may have come before.
+            return if shim.copy.is_none() { Judged::Passes } else { Judged::Duplicate };
+        }
+        match self.far.receive(shim) {
+            Arrival::Waits if !self.settings.keeps_order => {
+                self.far.let_go(shim);
+                Judged::Passes
+            }
+            Arrival::Passes => Judged::Passes,
+            Arrival::Waits => Judged::Waits,
+            Arrival::Duplicate => Judged::Duplicate,
+            Arrival::Beyond => Judged::Beyond,
+        }
+    }
+
+    /// Holds the frame that was just judged to wait.
+    pub fn hold(&mut self, shim: &Shim, frame: H) {
+        self.far.hold(shim, frame);
+    }
+
+    /// Notes that the frame which was just judged to wait goes on, or is dropped.
+    pub fn let_go(&mut self, shim: &Shim) {
+        self.far.let_go(shim);
+    }
+
+    /// Whether [`End::take_released`] may give a frame.
+    pub fn may_release(&self) -> bool {
+        self.far.may_release()
+    }
+
+    /// The next frame that waited and may go on: to be called until there is none, after each frame and each status.
+    pub fn take_released(&mut self) -> Option<H> {
+        self.far.take_released()
+    }
+
+    /// Frames that the other end has sent and that have not come.
+    pub fn missing(&self) -> u64 {
+        self.far.missing()
+    }
+
+    /// From when on this end cannot know how many frames are missing.
+    pub fn blind_from(&self) -> Nanos {
+        self.heard.1 + self.settings.period * Repair::SILENT_AFTER
+    }
+
+    /// Gives up all that is missing, so that everything that is held is [released](End::take_released).
+    pub fn release_all(&mut self) {
+        _ = self.far.restart();
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> Repair {
+        self.settings
+    }
+
+    /// Takes a status that came at `now`. Returns whether it did.
+    pub fn hear(&mut self, now: Nanos, status: &Message) -> bool {
+        let is_sealed = self.settings.key.is_none_or(|key| status.is_sealed_by(&key));
+        let is_ours = is_sealed && ![0, self.session].contains(&status.session);
+        if !is_ours {
+            self.counters.refused += 1;
+            return false;
+        }
+        if status.session != self.peer && !self.meet(status.session) {
+            // Its numbers are those of the next one, once what is held has gone on.
+            return true;
+        }
+        if !self.sequence.take(now, status.number) {
+            return false;
+        }
+        let was_silent = self.is_known && now >= self.silent_from();
+        let knows = self.session != 0 && status.echo == self.session;
+        if knows {
+            self.note_round_trip(now, status.heard);
+            self.is_heard = status.heard.wrapping_sub(self.echoes_from).cast_signed() >= 0;
+        }
+        if self.is_known && !knows {
+            // It has forgotten what it had of this session.
+            self.near.abandon();
+        }
+        self.is_known = knows;
+        let spans = (self.round_trip, self.settings.period);
+        let is_taken = self.far.hear(status).is_ok()
+            && (!knows || self.near.hear(now, status, was_silent, spans).is_ok());
+        self.counters.received += u64::from(is_taken);
+        self.counters.refused += u64::from(!is_taken);
+        self.heard = (status.number, now);
+        is_taken
+    }
+
+    /// Begins with a new session of the other end: what is held of the old one goes on over its gaps. Returns whether nothing is.
+    fn meet(&mut self, session: u32) -> bool {
+        self.peer = session;
+        self.counters.sessions += 1;
+        self.sequence.restart();
+        // It has nothing of what was sent before.
+        self.near.abandon();
+        self.is_known = false;
+        (self.echoes_from, self.is_heard) = (self.number, false);
+        self.far.restart()
+    }
+
+    fn note_round_trip(&mut self, now: Nanos, number: u32) {
+        let age = self.number.wrapping_sub(number);
+        if (1..=TIMES as u32).contains(&age) {
+            self.round_trip = now.since(self.sent_at[number as usize % TIMES]);
+        }
+    }
+
+    /// When the next status is due.
+    fn status_due(&self) -> Nanos {
+        let period = self.settings.period;
+        let is_at_rest = self.near.is_empty() && self.far.is_at_rest();
+        let after = match (self.far.has_news, is_at_rest) {
+            (true, _) => Interval(period.0 / 8),
+            (false, true) if self.is_known && self.is_heard => Repair::REST,
+            (false, _) => period,
+        };
+        self.last_sent + after
+    }
+
+    /// The status that leaves at `now`, from the port with address `mac`.
+    fn status(&mut self, now: Nanos, mac: MacAddress) -> Message {
+        if self.session == 0 {
+            let MacAddress([.., a, b, c, d]) = mac;
+            // Two ends that begin at the same time must not have the same one.
+            self.session = (now.0 as u32 ^ u32::from_be_bytes([d, c, b, a])).max(1);
+        }
+        let number = self.number;
+        self.sent_at[number as usize % TIMES] = now;
+        self.number = number.wrapping_add(1);
+        self.last_sent = now;
+        self.counters.sent += 1;
+        let (priorities, session, echo) = (self.settings.priorities, self.session, self.peer);
+        let heard = self.heard.0;
+        let mut status = Message { priorities, number, session, echo, heard, ..Message::default() };
+        self.near.tell(&mut status);
+        self.far.tell(&mut status);
+        match &self.settings.key {
+            Some(key) => status.sealed(key),
+            None => status,
+        }
+    }
+
+    /// Gives up what it keeps if the other end has been silent for too long. Returns whether it did.
+    pub fn turn(&mut self, now: Nanos) -> bool {
+        let is_over = self.is_known && now >= self.outage_at();
+        if is_over {
+            self.near.abandon();
+            self.is_known = false;
+            self.counters.outages += 1;
+        }
+        is_over
+    }
+
+    /// When it gives up if it hears nothing.
+    fn outage_at(&self) -> Nanos {
+        if self.is_known { self.heard.1 + self.settings.outage + self.round_trip * 2 } else { Nanos::NEVER }
+    }
+
+    /// When it has something to do if nothing comes in, on a link that is free from `free_at` on.
+    pub fn deadline(&self, free_at: Nanos) -> Nanos {
+        self.status_due().min(self.again_due()).max(free_at).min(self.outage_at())
+    }
+
+    /// Its report.
+    pub fn report(&self) -> RepairReport {
+        RepairReport {
+            is_up: self.is_known,
+            kept: self.near.held(),
+            held: self.far.held() as u64,
+            missing: self.far.missing(),
+            round_trip: self.round_trip,
+            counters: self.counters,
+            near: self.near.counters,
+            far: self.far.counters,
+        }
+    }
+}
+
+/// Its statuses.
+impl<F: Frame, H> Service for End<F, H> {
+    fn frame_due(&self) -> Nanos {
+        self.status_due()
+    }
+
+    fn next_frame(
+        &mut self,
+        now: Nanos,
+        source: MacAddress,
+        _: &Outgoing,
+        frame: &mut FrameRoom,
+    ) -> Option<usize> {
+        grants::Message::Repair(self.status(now, source)).emit(source, frame).ok()
+    }
+
+    fn sent(&mut self, _: Nanos) {}
+}
+
+#[cfg(test)]
+mod tests;

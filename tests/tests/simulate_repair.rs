@@ -1,0 +1,194 @@
+//! Two sites whose link loses frames, and gateways that repair it. Each run checks the invariants of the simulator, too: no
+//! lossless frame is dropped, and nothing is lost inside.
+
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use config::scenario::{Override, ScenarioFile};
+use conformance::simulated::Seen;
+use core::num::NonZeroUsize;
+use proptest::prelude::*;
+use simulation::{Ending, Options, Outcome, Simulation};
+use switch::repair::RepairReport;
+use switch::{DropReason, PortInspection};
+
+/// Two hosts send over 80 km to two others.
+const SITES: &str = r#"
+[scenario]
+until = "2s"
+[topology]
+template = "two-data-centers"
+rate = "25G"
+data_center = { template = "hosts", hosts = 2 }
+long_link = { rate = "25G", distance = "80km" }
+[host]
+mtu = 4096
+congestion_control = "none"
+control_priority = "data"
+go_back_n = { retransmission_timeout = "500ms" }
+[switch]
+ecn = { on = false }
+[long_haul]
+repair = {}
+[[link]]
+between = ["gw-east", "gw-west"]
+[[traffic]]
+group = "all"
+pattern = "pairs"
+sources = ["east-h[0-1]"]
+destinations = ["west-h[0-1]"]
+size = "2MB"
+flows = 3
+start = "3ms"                   # both ends have heard each other
+"#;
+
+fn build(overrides: &[(&str, String)], seed: u64) -> (config::scenario::Scenario, Options) {
+    let file = ScenarioFile::parse(SITES, "repair.toml").unwrap();
+    let seed = ("scenario.seed", seed.to_string());
+    let overrides = overrides.iter().chain([&seed]).map(|(key, value)| Override::new(*key, value));
+    let scenario = file.build(&overrides.collect::<Vec<_>>()).unwrap_or_else(|error| panic!("{error}"));
+    let options = scenario.options();
+    (scenario, options)
+}
+
+fn run(overrides: &[(&str, String)], seed: u64) -> (Outcome, Seen) {
+    let (scenario, options) = build(overrides, seed);
+    let mut seen = Seen::default();
+    let simulation = Simulation::new(scenario.network.clone(), options);
+    let outcome = simulation.run(scenario.flows(), &mut seen);
+    (outcome.unwrap_or_else(|violation| panic!("{violation}")), seen)
+}
+
+/// Faults of both directions of the long link.
+fn faults(faults: &str) -> (&'static str, String) {
+    ("link.0.faults", format!("{{ {faults} }}"))
+}
+
+fn scheme(name: &str) -> (&'static str, String) {
+    ("long_haul.flow_control", format!("\"{name}\""))
+}
+
+/// Packets that hosts sent again.
+fn sent_again(seen: &Seen) -> u64 {
+    seen.flows.iter().map(|flow| flow.retransmitted).sum()
+}
+
+fn ports(outcome: &Outcome) -> impl Iterator<Item = &PortInspection> {
+    outcome.switches.iter().flat_map(|switch| &switch.ports)
+}
+
+fn repairs(outcome: &Outcome) -> Vec<RepairReport> {
+    ports(outcome).filter_map(|port| port.repair).collect()
+}
+
+#[test]
+fn hosts_send_nothing_again_over_a_link_that_is_repaired_and_much_over_one_that_is_not() {
+    for flow_control in ["bifrost", "pfc"] {
+        let lossy = [faults("loss = 0.01, control_loss = 0.01"), scheme(flow_control)];
+        let (outcome, seen) = run(&lossy, 1);
+        assert_eq!((&outcome.ending, seen.flows.len(), sent_again(&seen)), (&Ending::Finished, 6, 0));
+        let [one, other] = repairs(&outcome)[..] else { panic!("two ends") };
+        assert!(one.near.sent_again + other.near.sent_again > 10 && other.held == 0, "{one:?} {other:?}");
+        assert_eq!((one.near.sent, other.near.sent), (other.far.arrived, one.far.arrived));
+
+        let (_, seen) = run_without_repair(&lossy);
+        assert!(sent_again(&seen) > 100, "{flow_control}: {}", sent_again(&seen));
+    }
+}
+
+/// As [`run`], without the table.
+fn run_without_repair(overrides: &[(&str, String)]) -> (Outcome, Seen) {
+    let file = ScenarioFile::parse(&SITES.replace("repair = {}\n", ""), "repair.toml").unwrap();
+    let overrides = overrides.iter().map(|(key, value)| Override::new(*key, value));
+    let scenario = file.build(&overrides.collect::<Vec<_>>()).unwrap_or_else(|error| panic!("{error}"));
+    let mut seen = Seen::default();
+    let simulation = Simulation::new(scenario.network.clone(), scenario.options());
+    let outcome = simulation.run(scenario.flows(), &mut seen);
+    (outcome.unwrap_or_else(|violation| panic!("{violation}")), seen)
+}
+
+#[test]
+fn a_link_that_loses_nothing_carries_shims_and_nothing_twice() {
+    let (outcome, seen) = run(&[], 1);
+    assert_eq!((&outcome.ending, sent_again(&seen)), (&Ending::Finished, 0));
+    for end in repairs(&outcome) {
+        assert!(end.is_up && end.near.sent > 0, "{end:?}");
+        assert_eq!((end.near.sent_again, end.far.held, end.far.duplicates), (0, 0, 0));
+    }
+}
+
+#[test]
+fn a_cut_within_the_outage_costs_hosts_nothing_and_a_longer_one_gives_up_what_was_under_way() {
+    let (outcome, seen) = run(&[faults("down = [\"4ms\", \"44ms\"]")], 1);
+    assert_eq!((&outcome.ending, sent_again(&seen)), (&Ending::Finished, 0));
+    assert!(repairs(&outcome).iter().all(|end| end.counters.outages == 0));
+
+    let (outcome, seen) = run(&[faults("down = [\"4ms\", \"104ms\"]")], 1);
+    assert_eq!(outcome.ending, Ending::Finished);
+    assert!(sent_again(&seen) > 0 && repairs(&outcome).iter().any(|end| end.near.abandoned > 0));
+}
+
+#[test]
+fn an_end_whose_other_end_does_not_repair_sends_frames_as_they_are() {
+    let text =
+        SITES.replace("[long_haul]\nrepair = {}\n", "[[node]]\nname = \"gw-east\"\nlong_haul.repair = {}\n");
+    let scenario = ScenarioFile::parse(&text, "repair.toml").unwrap().build(&[]).unwrap();
+    let mut seen = Seen::default();
+    let outcome = Simulation::new(scenario.network.clone(), scenario.options())
+        .run(scenario.flows(), &mut seen)
+        .unwrap();
+    assert_eq!((&outcome.ending, sent_again(&seen)), (&Ending::Finished, 0));
+    let [end] = repairs(&outcome)[..] else { panic!("one end") };
+    assert_eq!((end.is_up, end.near.sent), (false, 0));
+    let foreign: u64 = ports(&outcome)
+        .flat_map(|port| &port.ingress.dropped)
+        .map(|by| by[DropReason::ForeignGrants.index()].frames + by[DropReason::ForeignRepair.index()].frames)
+        .sum();
+    assert!(foreign > 0, "its statuses are dropped by name");
+}
+
+#[test]
+fn threads_change_nothing() {
+    let lossy = [faults("loss = 0.02, control_loss = 0.01, loss_burst = 4"), scheme("bifrost")];
+    let on = |threads| {
+        let (scenario, options) = build(&lossy, 3);
+        let options = Options { threads: NonZeroUsize::new(threads).unwrap(), ..options };
+        let mut seen = Seen::default();
+        let outcome = Simulation::new(scenario.network.clone(), options).run(scenario.flows(), &mut seen);
+        (outcome.unwrap(), seen)
+    };
+    let one = on(1);
+    assert!(on(2) == one && on(3) == one);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Receivers that are slower than the link fill the buffer, while frames are lost and held.
+    #[test]
+    fn no_buffer_runs_over_whatever_the_link_loses(
+        seed in 0_u64..1_000,
+        loss in prop_oneof![Just(0.0), 0.000_1..0.05],
+        burst in 1_u32..20,
+        control_loss in prop_oneof![Just(0.0), 0.0..0.05],
+        cut in prop_oneof![Just(None), (3_000_u64..8_000, 1_u64..20_000).prop_map(Some)],
+        is_slow: bool,
+        flow_control in prop_oneof![Just("bifrost"), Just("pfc")],
+    ) {
+        let mut text = format!("loss = {loss:?}, control_loss = {control_loss:?}, loss_burst = {burst}");
+        if let Some((from, time)) = cut {
+            text += &format!(", down = [\"{from}us\", \"{}us\"]", from + time);
+        }
+        let mut overrides = vec![faults(&text), scheme(flow_control)];
+        if is_slow {
+            overrides.push(("topology.west.rate", "\"10G\"".into()));
+            overrides.push(("topology.west.template", "\"hosts\"".into()));
+            overrides.push(("topology.west.hosts", "2".into()));
+        }
+        let (outcome, seen) = run(&overrides, seed);
+        prop_assert_eq!((&outcome.ending, seen.flows.len()), (&Ending::Finished, 6));
+        prop_assert_eq!(sent_again(&seen), 0);
+        for end in repairs(&outcome) {
+            prop_assert_eq!((end.held, end.missing), (0, 0));
+        }
+    }
+}
