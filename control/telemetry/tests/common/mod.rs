@@ -370,9 +370,9 @@ pub fn snapshot_of_relays() -> Snapshot {
     snapshot_of_schemes("relay", "relay")
 }
 
-/// A gateway at rest with port grants and THEMIS at lh0.
+/// A gateway at rest with repair at dc0, and port grants and THEMIS at lh0.
 pub fn snapshot_of_port_grants() -> Snapshot {
-    let text = "[[port]]\nname = \"dc0\"\nrate = \"10G\"\ndistance = \"1km\"\nlossless = [{ priorities = [3] }]\n\
+    let text = "[[port]]\nname = \"dc0\"\nrate = \"10G\"\ndistance = \"1km\"\nrepair = {}\nlossless = [{ priorities = [3] }]\n\
                 [[port]]\nname = \"lh0\"\nrate = \"10G\"\ndistance = \"80km\"\nflow_control = \"port-grants\"\n\
                 lossless = [{ priorities = [3] }]\n[port.themis]\n";
     let gateway = config::parse(text, "gateway.toml").unwrap();
