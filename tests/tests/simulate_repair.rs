@@ -129,21 +129,27 @@ fn a_cut_within_the_outage_costs_hosts_nothing_and_a_longer_one_gives_up_what_wa
 
 #[test]
 fn an_end_whose_other_end_does_not_repair_sends_frames_as_they_are() {
-    let text =
-        SITES.replace("[long_haul]\nrepair = {}\n", "[[node]]\nname = \"gw-east\"\nlong_haul.repair = {}\n");
-    let scenario = ScenarioFile::parse(&text, "repair.toml").unwrap().build(&[]).unwrap();
-    let mut seen = Seen::default();
-    let outcome = Simulation::new(scenario.network.clone(), scenario.options())
-        .run(scenario.flows(), &mut seen)
-        .unwrap();
-    assert_eq!((&outcome.ending, sent_again(&seen)), (&Ending::Finished, 0));
-    let [end] = repairs(&outcome)[..] else { panic!("one end") };
-    assert_eq!((end.is_up, end.near.sent), (false, 0));
-    let foreign: u64 = ports(&outcome)
-        .flat_map(|port| &port.ingress.dropped)
-        .map(|by| by[DropReason::ForeignGrants.index()].frames + by[DropReason::ForeignRepair.index()].frames)
-        .sum();
-    assert!(foreign > 0, "its statuses are dropped by name");
+    for (end, flow_control) in [("east", "pfc"), ("west", "pfc"), ("east", "bifrost"), ("west", "bifrost")] {
+        let one = format!(
+            "[long_haul]\nflow_control = \"{flow_control}\"\n[[node]]\nname = \"gw-{end}\"\nlong_haul.repair = {{}}\n"
+        );
+        let text = SITES.replace("[long_haul]\nrepair = {}\n", &one);
+        let scenario = ScenarioFile::parse(&text, "repair.toml").unwrap().build(&[]).unwrap();
+        let mut seen = Seen::default();
+        let outcome = Simulation::new(scenario.network.clone(), scenario.options())
+            .run(scenario.flows(), &mut seen)
+            .unwrap();
+        assert_eq!((&outcome.ending, sent_again(&seen)), (&Ending::Finished, 0));
+        let last = seen.flows.iter().map(|flow| flow.end).max().unwrap();
+        assert!(last < units::Nanos(12_000_000), "{end} {flow_control}: {last}");
+        let [repair] = repairs(&outcome)[..] else { panic!("one end") };
+        assert_eq!((repair.is_up, repair.near.sent), (false, 0));
+        let dropped = ports(&outcome).flat_map(|port| &port.ingress.dropped);
+        let foreign = |by: &switch::PerReason<switch::Volume>| {
+            by[DropReason::ForeignGrants.index()].frames + by[DropReason::ForeignRepair.index()].frames
+        };
+        assert!(dropped.map(foreign).sum::<u64>() > 0, "its statuses are dropped by name");
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ reasons! {
         ForeignFeedback = "foreign_feedback", "A sender that speaks LSCC, or forges it.";
         /// A grant frame of [BifrostX](bifrostx.md), [port grants](port-grants.md) or [credits](cbfc.md), through a port with none of them, or with another scheme or counter.
         ForeignGrants = "foreign_grants", "`flow_control` of both ends; a sender that forges grants.";
-        /// A frame of [repair](repair.md), or a status of it, through a port that repairs nothing.
+        /// A frame with a shim of [repair](repair.md), through a port that repairs nothing while another one does; or a status of repair, through a port that reads other grant frames.
         ForeignRepair = "foreign_repair", "`[port.repair]` of both ends; a sender that forges shims.";
         /// A frame that [repair](repair.md) has brought before.
         RepairDuplicate = "repair_duplicate", "Nothing: the answer to its status was lost or late.";

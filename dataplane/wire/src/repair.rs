@@ -19,6 +19,8 @@ pub const BUCKETS: u16 = 1 << 12;
 /// The longest distance of [`Shim::back`], and how far numbers go beyond what has arrived: half of that.
 pub const FARTHEST: u32 = (1 << 24) - 1;
 
+/// The tags that are read.
+const MOST_TAGS: usize = 2;
 const BUCKET_AT: usize = 2;
 const NUMBER_AT: usize = 4;
 const EPOCH_AT: usize = 8;
@@ -49,7 +51,8 @@ impl Shim {
     /// # Errors
     /// Truncated if it is not all there; invalid if a flag is set that has no meaning.
     pub fn find(frame: &[u8]) -> Result<Option<(Self, core::ops::Range<usize>)>, ParseError> {
-        let at = end_of_tags(frame)?;
+        // A frame that ends within its tags has none.
+        let Ok(at) = end_of_tags(frame) else { return Ok(None) };
         match frame.get(at..) {
             Some([high, low, ..]) if u16::from_be_bytes([*high, *low]) == ETHER_TYPE.0 => {
                 let shim = Self::parse(&frame[at..])?;
@@ -102,13 +105,13 @@ impl Shim {
     }
 }
 
-/// The place of the EtherType behind all VLAN tags of `frame`.
+/// The place of the EtherType behind the VLAN tags of `frame`, of which two are read, as in [`vlan::Stack`].
 ///
 /// # Errors
 /// Truncated, where a tag is not all there.
 pub fn end_of_tags(frame: &[u8]) -> Result<usize, ParseError> {
     let mut at = ethernet::HEADER_LEN - 2;
-    loop {
+    for _ in 0..=MOST_TAGS {
         let type_of = frame.get(at..).and_then(<[u8]>::first_chunk::<2>);
         let Some(ether_type) = type_of else {
             return Err(truncated(Protocol::Ethernet, at + 2, frame.len()));
@@ -118,6 +121,7 @@ pub fn end_of_tags(frame: &[u8]) -> Result<usize, ParseError> {
         }
         at += vlan::TAG_LEN;
     }
+    Ok(at - vlan::TAG_LEN)
 }
 
 #[cfg(test)]

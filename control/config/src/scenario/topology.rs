@@ -424,6 +424,16 @@ impl FaultsDecl {
             let kind = ProblemKind::out_of_range(every.value, "longer than the link is down");
             section.problems.error(&every.place, kind);
         }
+        // Between two bursts comes one frame at least.
+        if let (Some(loss), Some(burst)) = (&self.loss, &self.loss_burst)
+            && loss.value.0 < 1.0
+            && loss.value.0 * f64::from(burst.value + 1) > f64::from(burst.value.max(1))
+            && burst.value > 1
+        {
+            let kind =
+                ProblemKind::out_of_range(loss.value.0, "at most loss_burst / (loss_burst + 1), or 1.0");
+            section.problems.error(&loss.place, kind);
+        }
     }
 }
 

@@ -122,6 +122,10 @@ pub(crate) struct Far<F> {
     pub has_news: bool,
     /// Statuses that have yet to tell of what came last.
     untold: usize,
+    /// Whether nothing of the session has come yet, so that a status may say where it begins.
+    is_fresh: bool,
+    /// Whether the near end waits for nothing, as it said last.
+    peer_rests: bool,
     pub counters: FarCounters,
 }
 
@@ -141,6 +145,8 @@ impl<F> Far<F> {
             missing: 0,
             has_news: false,
             untold: 0,
+            is_fresh: true,
+            peer_rests: true,
             counters: FarCounters::default(),
         }
     }
@@ -156,34 +162,36 @@ impl<F> Far<F> {
 
     /// Frames that were sent, as far as it knows, and have not arrived.
     pub fn missing(&self) -> u64 {
-        self.missing + self.reached.map_or(0, |(next, _)| next.saturating_sub(self.until()))
+        let Some((next, _)) = self.reached else { return self.missing };
+        // A number that was never sent makes nothing missing.
+        self.missing.min(next.saturating_sub(self.base)) + next.saturating_sub(self.until())
     }
 
     /// Judges a frame by its shim, and notes that it has arrived.
     pub fn receive(&mut self, shim: &Shim) -> Arrival {
+        let Some(number) = widen(self.until(), shim.number) else { return Arrival::Beyond };
+        let place = number.checked_sub(self.base).map(|place| place as usize);
+        if place.is_some_and(|place| place >= self.capacity) {
+            return Arrival::Beyond;
+        }
         if let Some(copy) = shim.copy {
             self.copies.note(copy, self.capacity);
         }
-        let Some(number) = widen(self.until(), shim.number) else { return Arrival::Beyond };
-        let Some(place) = number.checked_sub(self.base).map(|place| place as usize) else {
+        // The near end may not know yet that it came before.
+        (self.untold, self.is_fresh, self.peer_rests) = (TOLD, false, false);
+        let is_missing =
+            |place: &usize| matches!(self.slots.get(*place), None | Some(Slot { state: State::Missing, .. }));
+        let Some(place) = place.filter(is_missing) else {
             self.counters.duplicates += 1;
             return Arrival::Duplicate;
         };
-        if place >= self.capacity {
-            return Arrival::Beyond;
-        }
         self.extend(number);
-        if !matches!(self.slots.get(place), None | Some(Slot { state: State::Missing, .. })) {
-            self.counters.duplicates += 1;
-            return Arrival::Duplicate;
-        }
         if place == self.slots.len() {
             self.slots.push_back(Slot::default());
         } else {
             self.missing -= 1;
         }
         self.counters.arrived += 1;
-        self.untold = TOLD;
         if self.has_to_wait(number, shim.back) {
             return Arrival::Waits;
         }
@@ -275,15 +283,10 @@ impl<F> Far<F> {
         Some(frame)
     }
 
-    /// Whether it has heard nothing of this session of the near end.
-    fn is_new(&self) -> bool {
-        self.reached.is_none() && self.slots.is_empty()
-    }
-
     fn begin(&mut self) {
         self.slots.clear();
         (self.base, self.skipped_until, self.told, self.reached) = (0, 0, [0; TOLD], None);
-        self.free = None;
+        (self.free, self.is_fresh, self.peer_rests) = (None, true, true);
         (self.missing, self.has_news, self.untold) = (0, false, 0);
         self.copies.arrived.clear();
         (self.copies.from, self.copies.told) = (0, [0; TOLD]);
@@ -320,7 +323,11 @@ impl<F> Far<F> {
     /// # Errors
     /// [`Absurd`], and nothing of it is taken.
     pub fn hear(&mut self, status: &Message) -> Result<(), Absurd> {
-        if self.is_new() {
+        let under_way = status.next.wrapping_sub(status.first);
+        if u64::from(under_way) > self.capacity as u64 {
+            return Err(Absurd);
+        }
+        if self.is_fresh {
             self.base = status.first.into();
             (self.skipped_until, self.told) = (self.base, [self.base; TOLD]);
             self.copies.from = status.next_copy.into();
@@ -330,9 +337,10 @@ impl<F> Far<F> {
         let (first, next) = first.zip(next).ok_or(Absurd)?;
         let next_copy = widen(self.copies.until(), status.next_copy).ok_or(Absurd)?;
         // What it skips makes room for what follows.
-        if first > next || next > self.base.max(first) + self.capacity as u64 {
+        if first > self.until() + self.capacity as u64 || next > self.base.max(first) + self.capacity as u64 {
             return Err(Absurd);
         }
+        (self.is_fresh, self.peer_rests) = (false, first == next && next <= self.base);
         if let Some((next, next_copy)) = self.reached {
             self.extend(next);
             self.copies.extend(next_copy, self.capacity);
@@ -340,6 +348,16 @@ impl<F> Far<F> {
         self.reached = Some((next, next_copy));
         self.skipped_until = self.skipped_until.max(first);
         Ok(())
+    }
+
+    /// Gives up all that is missing. What is held goes on.
+    pub fn give_up(&mut self) {
+        self.skipped_until = self.until();
+    }
+
+    /// Whether the near end waits for nothing, as far as it has said.
+    pub fn peer_rests(&self) -> bool {
+        self.peer_rests
     }
 
     /// Begins anew, once what is held has gone on over the gaps. Returns whether it has begun.

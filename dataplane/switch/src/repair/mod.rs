@@ -11,14 +11,13 @@ pub use far::FarCounters;
 pub use near::NearCounters;
 pub use settings::{Repair, RepairError};
 
-use crate::flow_control::Sequence;
 use crate::frame::Frame;
 use crate::ledger::Volume;
 use crate::service::{FrameRoom, Outgoing, Service};
 use far::{Arrival, Far};
 use near::{Near, Retention};
 use serde::{Deserialize, Serialize};
-use units::{Interval, Nanos};
+use units::{Interval, Nanos, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::grants;
 use wire::grants::repair::Message;
@@ -83,14 +82,15 @@ pub(crate) struct End<F, H> {
     session: u32,
     /// The session of the other end; 0 as long as it is unknown.
     peer: u32,
-    /// Whether the other end knows this session.
-    is_known: bool,
-    /// The first own status that echoes the session of the other end, and whether that has heard it, or a later one.
+    /// A session that may be one of the other end, which has not answered yet, or 0; and the number of its last status.
+    candidate: (u32, u32),
+    /// The first own status since it speaks to the other end, and whether that has heard it, or a later one.
     echoes_from: u32,
     is_heard: bool,
+    /// Whether the other end said that it is up.
+    peer_is_up: bool,
     near: Near<F>,
     far: Far<H>,
-    sequence: Sequence,
     /// The number of the last status of the other end, and when it came.
     heard: (u32, Nanos),
     /// The number of the next own status, and when the last one left.
@@ -110,12 +110,12 @@ impl<F: Frame, H> End<F, H> {
             settings,
             session: 0,
             peer: 0,
-            is_known: false,
+            candidate: (0, 0),
             echoes_from: 0,
             is_heard: false,
+            peer_is_up: false,
             near: Near::new(retention),
             far: Far::new(settings.frames as usize),
-            sequence: Sequence::default(),
             heard: (0, Nanos::ZERO),
             // Zero means that none was heard.
             number: 1,
@@ -130,9 +130,9 @@ impl<F: Frame, H> End<F, H> {
         self.session as u8
     }
 
-    /// Whether the other end knows this session, so that frames may have shims.
+    /// Whether both ends have met, so that frames may have shims.
     pub fn is_up(&self) -> bool {
-        self.is_known
+        self.peer != 0 && self.is_heard
     }
 
     /// From when on the other end is silent: it owes a status since a frame can have arrived there.
@@ -143,7 +143,7 @@ impl<F: Frame, H> End<F, H> {
 
     /// Whether a new frame may leave at `now`, numbered or, where the other end does not repair, as it is.
     pub fn takes(&self, now: Nanos) -> bool {
-        !self.is_known || (now < self.silent_from() && self.near.has_room())
+        !self.is_up() || (now < self.silent_from() && self.near.has_room())
     }
 
     /// Numbers a new frame of `bucket`, which has room for a shim at `shim_at`, and keeps it. The end must be [up](End::is_up)
@@ -155,7 +155,7 @@ impl<F: Frame, H> End<F, H> {
 
     /// When the next frame is to be sent again.
     pub fn again_due(&self) -> Nanos {
-        if self.is_known { self.near.again_due() } else { Nanos::NEVER }
+        if self.is_up() { self.near.again_due() } else { Nanos::NEVER }
     }
 
     /// The next frame to send again, with its first bit at `start`.
@@ -207,8 +207,11 @@ impl<F: Frame, H> End<F, H> {
         self.far.missing()
     }
 
-    /// From when on this end cannot know how many frames are missing.
+    /// From when on this end cannot know how many frames are missing: never while none is on its way.
     pub fn blind_from(&self) -> Nanos {
+        if self.peer == 0 || self.far.peer_rests() {
+            return Nanos::NEVER;
+        }
         self.heard.1 + self.settings.period * Repair::SILENT_AFTER
     }
 
@@ -226,46 +229,55 @@ impl<F: Frame, H> End<F, H> {
     pub fn hear(&mut self, now: Nanos, status: &Message) -> bool {
         let is_sealed = self.settings.key.is_none_or(|key| status.is_sealed_by(&key));
         let is_ours = is_sealed && ![0, self.session].contains(&status.session);
-        if !is_ours {
-            self.counters.refused += 1;
+        if is_ours && status.session != self.peer && !self.meet(now, status) {
             return false;
         }
-        if status.session != self.peer && !self.meet(status.session) {
-            // Its numbers are those of the next one, once what is held has gone on.
-            return true;
-        }
-        if !self.sequence.take(now, status.number) {
-            return false;
-        }
-        let was_silent = self.is_known && now >= self.silent_from();
-        let knows = self.session != 0 && status.echo == self.session;
-        if knows {
-            self.note_round_trip(now, status.heard);
-            self.is_heard = status.heard.wrapping_sub(self.echoes_from).cast_signed() >= 0;
-        }
-        if self.is_known && !knows {
-            // It has forgotten what it had of this session.
-            self.near.abandon();
-        }
-        self.is_known = knows;
-        let spans = (self.round_trip, self.settings.period);
-        let is_taken = self.far.hear(status).is_ok()
-            && (!knows || self.near.hear(now, status, was_silent, spans).is_ok());
+        let is_taken = is_ours && self.hear_peer(now, status);
         self.counters.received += u64::from(is_taken);
         self.counters.refused += u64::from(!is_taken);
-        self.heard = (status.number, now);
         is_taken
     }
 
-    /// Begins with a new session of the other end: what is held of the old one goes on over its gaps. Returns whether nothing is.
-    fn meet(&mut self, session: u32) -> bool {
-        self.peer = session;
+    /// Takes a status of the session that it knows. A recorded one has an old number, or speaks of an old session of this end.
+    fn hear_peer(&mut self, now: Nanos, status: &Message) -> bool {
+        let is_ahead = status.number.wrapping_sub(self.heard.0).cast_signed() > 0;
+        if !is_ahead || status.echo != self.session {
+            return false;
+        }
+        let was_silent = now >= self.silent_from();
+        self.note_round_trip(now, status.heard);
+        let spans = (self.round_trip, self.settings.period);
+        let is_taken =
+            self.near.hear(now, status, was_silent, spans).is_ok() && self.far.hear(status).is_ok();
+        if is_taken {
+            self.is_heard = status.heard.wrapping_sub(self.echoes_from).cast_signed() >= 0;
+            self.heard = (status.number, now);
+            self.peer_is_up = !status.priorities.is_empty();
+        }
+        is_taken
+    }
+
+    /// Meets a new session of the other end, once it has answered to what this end told it: a recorded status cannot have. Nothing
+    /// of another session counts while the one that it knows speaks. Returns whether its numbers are to be taken.
+    fn meet(&mut self, now: Nanos, status: &Message) -> bool {
+        let is_silent = now >= self.heard.1 + Repair::REST * Repair::SILENT_AFTER;
+        if self.peer != 0 && !is_silent {
+            return false;
+        }
+        if self.candidate.0 != status.session {
+            self.echoes_from = self.number;
+        }
+        self.candidate = (status.session, status.number);
+        let has_heard = status.heard.wrapping_sub(self.echoes_from).cast_signed() >= 0;
+        if self.session == 0 || status.echo != self.session || !has_heard {
+            return false;
+        }
         self.counters.sessions += 1;
-        self.sequence.restart();
         // It has nothing of what was sent before.
         self.near.abandon();
-        self.is_known = false;
-        (self.echoes_from, self.is_heard) = (self.number, false);
+        (self.peer, self.candidate) = (status.session, (0, 0));
+        (self.echoes_from, self.is_heard, self.peer_is_up) = (self.number, false, false);
+        self.heard = (status.number.wrapping_sub(1), now);
         self.far.restart()
     }
 
@@ -279,10 +291,10 @@ impl<F: Frame, H> End<F, H> {
     /// When the next status is due.
     fn status_due(&self) -> Nanos {
         let period = self.settings.period;
-        let is_at_rest = self.near.is_empty() && self.far.is_at_rest();
+        let is_at_rest = self.near.is_empty() && self.far.is_at_rest() && self.far.peer_rests();
         let after = match (self.far.has_news, is_at_rest) {
             (true, _) => Interval(period.0 / 8),
-            (false, true) if self.is_known && self.is_heard => Repair::REST,
+            (false, true) if self.is_up() && self.peer_is_up => Repair::REST,
             (false, _) => period,
         };
         self.last_sent + after
@@ -300,8 +312,10 @@ impl<F: Frame, H> End<F, H> {
         self.number = number.wrapping_add(1);
         self.last_sent = now;
         self.counters.sent += 1;
-        let (priorities, session, echo) = (self.settings.priorities, self.session, self.peer);
-        let heard = self.heard.0;
+        let (echo, heard) = if self.candidate.0 == 0 { (self.peer, self.heard.0) } else { self.candidate };
+        // None as long as frames leave as they are.
+        let priorities = if self.is_up() { self.settings.priorities } else { PrioritySet::EMPTY };
+        let session = self.session;
         let mut status = Message { priorities, number, session, echo, heard, ..Message::default() };
         self.near.tell(&mut status);
         self.far.tell(&mut status);
@@ -311,20 +325,19 @@ impl<F: Frame, H> End<F, H> {
         }
     }
 
-    /// Gives up what it keeps if the other end has been silent for too long. Returns whether it did.
-    pub fn turn(&mut self, now: Nanos) -> bool {
-        let is_over = self.is_known && now >= self.outage_at();
-        if is_over {
+    /// Gives up what it keeps, and what it waits for, if the other end has been silent for too long. Both begin anew then.
+    pub fn turn(&mut self, now: Nanos) {
+        if now >= self.outage_at() {
             self.near.abandon();
-            self.is_known = false;
+            self.far.give_up();
+            (self.session, self.peer, self.candidate) = (0, 0, (0, 0));
             self.counters.outages += 1;
         }
-        is_over
     }
 
     /// When it gives up if it hears nothing.
     fn outage_at(&self) -> Nanos {
-        if self.is_known { self.heard.1 + self.settings.outage + self.round_trip * 2 } else { Nanos::NEVER }
+        if self.peer != 0 { self.heard.1 + self.settings.outage + self.round_trip * 2 } else { Nanos::NEVER }
     }
 
     /// When it has something to do if nothing comes in, on a link that is free from `free_at` on.
@@ -335,7 +348,7 @@ impl<F: Frame, H> End<F, H> {
     /// Its report.
     pub fn report(&self) -> RepairReport {
         RepairReport {
-            is_up: self.is_known,
+            is_up: self.is_up(),
             kept: self.near.held(),
             held: self.far.held() as u64,
             missing: self.far.missing(),

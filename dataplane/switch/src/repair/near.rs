@@ -1,6 +1,6 @@
 //! The near end of a repaired link: it keeps what it has sent until the far end has it.
 
-use super::number::{Absurd, gaps_of, widen, widen_span};
+use super::number::{Absurd, Missing, gaps_of, widen, widen_span};
 use crate::frame::Frame;
 use crate::ledger::Volume;
 use serde::{Deserialize, Serialize};
@@ -183,7 +183,7 @@ impl<F: Frame> Near<F> {
     /// Whether a frame and its copy are both lost more often than once in 100 round trips.
     fn is_lossy(&self) -> bool {
         let in_flight = self.kept.len() as u64;
-        self.lost * self.lost * in_flight * 100 > self.recent * self.recent
+        u128::from(self.lost).pow(2) * u128::from(in_flight) * 100 > u128::from(self.recent).pow(2)
     }
 
     /// A further handle to the next frame to send again, with its first bit at `start`. `round_trip` is how long the far end
@@ -206,8 +206,8 @@ impl<F: Frame> Near<F> {
         }
         let shim = Shim { bucket, number: number as u32, epoch, back, copy: Some(copy as u32) };
         write(&shim, shim_at, frame);
-        (kept.sent, kept.copy) = (start, Some(copy));
         let again = frame.share()?;
+        (kept.sent, kept.copy) = (start, Some(copy));
         self.copies.push_back(number);
         self.counters.sent_again += 1;
         self.lost += u64::from(is_first);
@@ -263,22 +263,19 @@ impl<F: Frame> Near<F> {
         let (from, until) = widen_span(base, status.new).ok_or(Absurd)?;
         let next_copy = self.next_copy();
         let (copies_from, copies_until) = widen_span(next_copy, status.copies).ok_or(Absurd)?;
-        let is_possible = base >= self.base
-            && base <= self.next
-            && until <= self.next
-            && copies_until <= next_copy
-            && gaps_of(&status.gaps, false, base).all(|(start, length)| start + length <= until)
-            && gaps_of(&status.gaps, true, next_copy).all(|(start, length)| start + length <= copies_until);
-        if !is_possible {
+        if !(self.base..=self.next).contains(&base) {
             return Err(Absurd);
         }
+        // A forged frame may have led it further than what was sent.
+        let (until, copies_until) = (until.min(self.next), copies_until.min(next_copy));
+        let (from, copies_from) = (from.min(until), copies_from.min(copies_until));
         for number in self.first..base.max(self.first) {
             self.settle(number);
         }
         self.base = base;
+        let gaps = Missing::new(gaps_of(&status.gaps, false, base));
         for number in from.max(self.first).max(until.saturating_sub(JUDGED))..until {
-            let mut gaps = gaps_of(&status.gaps, false, base);
-            match gaps.any(|(start, length)| (start..start + length).contains(&number)) {
+            match gaps.contains(number) {
                 true => self.ask(number, |kept| kept.copy.is_none()),
                 false => self.settle(number),
             }
@@ -295,10 +292,10 @@ impl<F: Frame> Near<F> {
     }
 
     fn judge_copies(&mut self, status: &Message, (from, until): (u64, u64), next_copy: u64) {
+        let gaps = Missing::new(gaps_of(&status.gaps, true, next_copy));
         for copy in from.max(self.copies_from).max(until.saturating_sub(JUDGED))..until {
             let number = self.copies[(copy - self.copies_from) as usize];
-            let mut gaps = gaps_of(&status.gaps, true, next_copy);
-            match gaps.any(|(start, length)| (start..start + length).contains(&copy)) {
+            match gaps.contains(copy) {
                 true => self.ask(number, |kept| kept.copy == Some(copy)),
                 false => self.settle(number),
             }

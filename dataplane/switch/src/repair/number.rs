@@ -1,6 +1,7 @@
 //! Numbers that only rise, and the 32 bits of them that frames carry.
 
-use wire::grants::repair::{Gap, Gaps, Span};
+use core::ops::Range;
+use wire::grants::repair::{GAPS, Gap, Gaps, Span};
 
 /// A status that no true peer sends: it speaks of frames that were never sent, or takes something back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,4 +23,20 @@ pub(super) fn widen_span(near: u64, span: Span) -> Option<(u64, u64)> {
 pub(super) fn gaps_of(gaps: &Gaps, is_of_copies: bool, near: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
     let full = move |gap: Gap| Some((widen(near, gap.start)?, u64::from(gap.length)));
     gaps.iter().filter(move |gap| gap.is_of_copies == is_of_copies).filter_map(full)
+}
+
+/// The numbers of gaps, widened once.
+pub(super) struct Missing {
+    gaps: [Range<u64>; GAPS],
+}
+
+impl Missing {
+    pub fn new(gaps: impl Iterator<Item = (u64, u64)>) -> Self {
+        let mut gaps = gaps.map(|(start, length)| start..start + length);
+        Self { gaps: core::array::from_fn(|_| gaps.next().unwrap_or(0..0)) }
+    }
+
+    pub fn contains(&self, number: u64) -> bool {
+        self.gaps.iter().any(|gap| gap.contains(&number))
+    }
 }

@@ -75,13 +75,18 @@ impl<F: Frame> Fabric<F> {
     ) {
         let Some(kernel) = program.settings().forwarding.kernel_path() else { return };
         let priority = kernel.priority;
+        let repairs = !self.repaired.is_empty();
+        let is_ours = |descriptor: &Descriptor, frame: &F| {
+            let is_ours = descriptor.ether_type != wire::repair::ETHER_TYPE || repairs;
+            is_ours && descriptor.is_control(frame.headers())
+        };
         let ingress = &mut self.ingress[port.index()];
         ingress.counters.answers[priority.index()].count(length);
         let Some(frame) = frame else { return ingress.count_drop(priority, DropReason::NoBuffer, length) };
         // Frames between the ends of a link are the switch's alone.
         let descriptor = Descriptor::parse(frame.headers(), length);
-        let Some(descriptor) = descriptor
-            .filter(|it| it.ether_type == wire::ethernet::EtherType::LLDP || !it.is_control(frame.headers()))
+        let Some(descriptor) =
+            descriptor.filter(|it| it.ether_type == wire::ethernet::EtherType::LLDP || !is_ours(it, &frame))
         else {
             ingress.count_drop(priority, DropReason::MalformedControl, length);
             return;

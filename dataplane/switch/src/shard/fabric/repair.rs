@@ -239,9 +239,13 @@ impl<F: Frame> Fabric<F> {
         program: &Program,
         out: &mut impl Transmitter<F>,
     ) {
-        let (egress, mac) = (&mut self.egress[port.index()], self.ingress[port.index()].mac);
         let Some(repair) = &mut self.repairs[port.index()] else { return };
         repair.end.turn(now);
+        if repair.end.may_release() {
+            self.release(now, port, false);
+        }
+        let (egress, mac) = (&mut self.egress[port.index()], self.ingress[port.index()].mac);
+        let Some(repair) = &mut self.repairs[port.index()] else { return };
         send_next(now, mac, &mut repair.end, egress, out);
         while repair.end.again_due() <= now && out.room() > 0 && egress.gate.link_opens_at() <= now {
             let start = egress.gate.link_free_at().max(now);
@@ -303,9 +307,10 @@ impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Numbered<'_, F, T> {
         let bucket = bucket_of(self.buckets, &frame);
         // One that cannot be numbered leaves as it is.
         if let Ok(at) = end_of_tags(frame.headers())
+            && let Ok(shim_at) = u8::try_from(at)
             && frame.make_room(at, NEW_LEN)
         {
-            self.end.send(start, bucket, at as u8, &mut frame);
+            self.end.send(start, bucket, shim_at, &mut frame);
         }
         self.out.frame(start, frame);
     }
