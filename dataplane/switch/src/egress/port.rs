@@ -402,7 +402,7 @@ impl EgressPort {
     ) -> bool {
         let queue = &mut self.queues[turn.queue.index()];
         let red = queue.red.as_ref().filter(|red| red.at == MarkAt::Dequeue);
-        let mut opening = self.gate.opening(now, turn.queue);
+        let (mut opening, added) = (self.gate.opening(now, turn.queue), turn.added.0);
         // Marks follow what waits on all lanes.
         let (mut left, mut waiting) = (turn.allowance, queue.joint_bytes());
         let (mut sent, mut run) = (Sent::default(), Run { waiting, ..Run::default() });
@@ -412,7 +412,7 @@ impl EgressPort {
             if out.room() == 0 || wire_bytes.0 > left {
                 return false;
             }
-            let Some(start) = opening.pass(wire_bytes + turn.added) else { return false };
+            let Some(start) = opening.pass(WireBytes(wire_bytes.0 + added)) else { return false };
             let Some(mut queued) = slot.take() else { return false };
             if run.charge != queued.charge {
                 credit(run.charge, sent.add(&run, waiting));

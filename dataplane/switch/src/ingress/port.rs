@@ -70,6 +70,8 @@ pub(crate) struct IngressPort {
     holding: PrioritySet,
     /// Whether more waits in the receive ring than its mark.
     ring_is_deep: bool,
+    /// Whether frames come in with shims of repair.
+    pub unwraps: bool,
     /// Priorities paused for that alone: their groups fill as if they were not paused.
     for_ring: PrioritySet,
     /// Whether another lane does what the link has once: it sends pauses and runs the flow control, the rates and the services.
@@ -114,6 +116,7 @@ impl IngressPort {
             may_punt: PuntAllowance::default(),
             holding,
             ring_is_deep: false,
+            unwraps: false,
             for_ring: PrioritySet::EMPTY,
             follows: false,
             kept: PrioritySet::EMPTY,
@@ -337,6 +340,12 @@ impl IngressPort {
     /// Sets whether the receive ring is deep. [`IngressPort::resume_where_low`] then pauses or resumes.
     pub fn set_ring_deep(&mut self, deep: bool) {
         self.ring_is_deep = deep;
+    }
+
+    /// Whether a burst does not take the usual way: frames have shims, or lossy ones may end here.
+    #[inline(always)]
+    pub fn is_unusual(&self) -> bool {
+        self.ring_is_deep | self.unwraps
     }
 
     /// Whether lossy frames end here, so that the core catches up with the receive ring. Without a lossless priority, no one

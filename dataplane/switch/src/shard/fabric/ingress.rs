@@ -31,11 +31,13 @@ impl<F: Frame> Fabric<F> {
     ) {
         self.look_before_burst(now, port);
         let entrance = self.entrance(now, port, program);
-        if self.repaired.contains(port) {
-            return self.ingress_repaired(&entrance, burst, forward);
-        }
-        if self.ingress[port.index()].drops_lossy() {
-            self.drop_lossy(&entrance, burst);
+        if self.ingress[port.index()].is_unusual() {
+            if self.ingress[port.index()].unwraps {
+                return self.ingress_repaired(&entrance, burst, forward);
+            }
+            if self.ingress[port.index()].drops_lossy() {
+                self.drop_lossy(&entrance, burst);
+            }
         }
         let carries_data = match burst.len() {
             // A lone frame skips the loop, which would prefetch for others.

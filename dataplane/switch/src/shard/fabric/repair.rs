@@ -42,6 +42,7 @@ impl<F: Frame> Fabric<F> {
             }
             let priorities = settings.repair.map(|it| it.priorities).unwrap_or_default();
             self.egress[port.index()].gate.repair(settings.queues_of(priorities));
+            self.ingress[port.index()].unwraps = settings.repair.is_some();
             if settings.repair.is_some() {
                 self.repaired.insert(port);
                 self.ready.reserve(BURST);
