@@ -35,7 +35,7 @@ pub struct HeadroomTerms {
     pub cell_occupancy: f64,
     /// Lanes of the gateway. One of them sends the pauses of all.
     pub lanes: usize,
-    /// What comes in once more where the link is repaired, whatever is paused.
+    /// Lost bytes that come in once more where the link is repaired, in spite of pauses.
     pub repaired: WireBytes,
 }
 

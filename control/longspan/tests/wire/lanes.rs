@@ -37,15 +37,34 @@ fn with_lanes(configuration: &str) -> String {
 
 /// Sends flows both ways between two hosts, and asserts that all of it arrives in order.
 fn exchange(lab: &Lab, one: &Host, other: &Host, first: u16) {
-    let ways = [(one, other, first), (other, one, first + FLOWS)];
-    let receivers = ways.map(|(_, to, _)| Receiver::start(lab, to));
-    let senders = ways.map(|(from, to, first)| Sender::start(lab, from, to, 500, LINK_BPS, &flows(first)));
+    exchange_flows(lab, [(one, other, flows(first)), (other, one, flows(first + FLOWS))]);
+}
+
+/// As [`exchange`], from one host to the other each, flows that end.
+pub fn exchange_flows(lab: &Lab, ways: [(&Host, &Host, Vec<Flow>); 2]) {
+    let receivers = ways.each_ref().map(|(_, to, _)| Receiver::start(lab, to));
+    let senders = ways.each_ref().map(|(from, to, flows)| Sender::start(lab, from, to, 500, LINK_BPS, flows));
     let sent = senders.map(Sender::finished);
-    for ((mut receiver, sent), (_, _, first)) in receivers.into_iter().zip(sent).zip(ways) {
-        (first..first + FLOWS).for_each(|flow| receiver.wait_for_flow(flow, FRAMES));
+    for ((mut receiver, sent), (_, _, flows)) in receivers.into_iter().zip(sent).zip(&ways) {
+        flows.iter().for_each(|flow| receiver.wait_for_flow(flow.port, flow.count.expect("an end")));
         let received = receiver.end();
-        (first..first + FLOWS).for_each(|flow| received.expect_complete(flow, &sent));
+        flows.iter().for_each(|flow| received.expect_complete(flow.port, &sent));
     }
+}
+
+/// Two gateways with a memif between them, and a host at each; `end` gives the file of one in this role, with this socket.
+pub fn joined(lab: &Lab, end: fn(&str, &str) -> String) -> ([Host; 2], [Gateway; 2]) {
+    let socket = lab.socket("link.memif");
+    let socket = socket.to_str().expect("the lab's paths are plain");
+    let roles = ["server", "client"];
+    let namespaces: [Namespace; 2] = roles.map(|role| lab.namespace(role));
+    let hosts = [0, 1].map(|end| Host::new(lab, end as u8 + 1, &namespaces[end], "dc0"));
+    let gateways = [0, 1].map(|number| {
+        let role = roles[number];
+        Gateway::start(lab, &namespaces[number], role, &end(role, socket))
+    });
+    wait_until("frames to pass", || answers(&hosts[1], &hosts[0]));
+    (hosts, gateways)
 }
 
 /// The frames that each worker has taken from devices.
@@ -94,16 +113,7 @@ fn end(role: &str, socket: &str) -> String {
 }
 
 fn two_gateways(lab: &Lab) {
-    let socket = lab.socket("link.memif");
-    let socket = socket.to_str().expect("the lab's paths are plain");
-    let roles = ["server", "client"];
-    let namespaces: [Namespace; 2] = roles.map(|role| lab.namespace(role));
-    let [one, other] = [0, 1].map(|end| Host::new(lab, end as u8 + 1, &namespaces[end], "dc0"));
-    let gateways = [0, 1].map(|number| {
-        let role = roles[number];
-        Gateway::start(lab, &namespaces[number], role, &end(role, socket))
-    });
-    wait_until("frames to pass", || answers(&other, &one));
+    let ([one, other], gateways) = joined(lab, end);
     exchange(lab, &one, &other, 1_000);
     gateways.iter().for_each(expect_two_lanes);
     gateways.into_iter().for_each(|gateway| drop(gateway.end()));

@@ -1,9 +1,8 @@
 //! Two gateways that repair what the link between them loses.
 
 use crate::configuration::{LOSSLESS, port};
-use crate::lab::{
-    Flow, Gateway, Host, Lab, Namespace, Receiver, Sender, answers, port as shown_port, wait_until,
-};
+use crate::lab::{Flow, Gateway, Lab, port as shown_port, wait_until};
+use crate::lanes::{exchange_flows, joined};
 use crate::on_the_wire;
 use libtest_mimic::Trial;
 
@@ -11,7 +10,6 @@ pub fn tests() -> Vec<Trial> {
     vec![on_the_wire("a_link_that_loses_frames_loses_none_of_those_that_are_repaired", all_arrive)]
 }
 
-const LINK_BPS: u64 = 1_000_000_000;
 const FLOWS: u16 = 8;
 const FRAMES: u64 = 500;
 
@@ -37,28 +35,11 @@ fn flows(first: u16) -> Vec<Flow> {
 }
 
 fn all_arrive(lab: &Lab) {
-    let socket = lab.socket("link.memif");
-    let socket = socket.to_str().expect("the lab's paths are plain");
-    let roles = ["server", "client"];
-    let namespaces: [Namespace; 2] = roles.map(|role| lab.namespace(role));
-    let [one, other] = [0, 1].map(|end| Host::new(lab, end as u8 + 1, &namespaces[end], "dc0"));
-    let gateways = [0, 1].map(|number| {
-        let role = roles[number];
-        Gateway::start(lab, &namespaces[number], role, &end(role, socket))
-    });
-    wait_until("frames to pass", || answers(&other, &one));
+    let ([one, other], gateways) = joined(lab, end);
     let figure = |gateway: &Gateway, name: &str| shown_port(&gateway.show(), "lh0")["repair"][name].as_u64();
     wait_until("both ends to repair", || gateways.iter().all(|it| figure(it, "is_up") == Some(1)));
 
-    let ways = [(&one, &other, 1_000), (&other, &one, 1_000 + FLOWS)];
-    let receivers = ways.map(|(_, to, _)| Receiver::start(lab, to));
-    let senders = ways.map(|(from, to, first)| Sender::start(lab, from, to, 500, LINK_BPS, &flows(first)));
-    let sent = senders.map(Sender::finished);
-    for ((mut receiver, sent), (_, _, first)) in receivers.into_iter().zip(sent).zip(ways) {
-        (first..first + FLOWS).for_each(|flow| receiver.wait_for_flow(flow, FRAMES));
-        let received = receiver.end();
-        (first..first + FLOWS).for_each(|flow| received.expect_complete(flow, &sent));
-    }
+    exchange_flows(lab, [(&one, &other, flows(1_000)), (&other, &one, flows(1_000 + FLOWS))]);
     for gateway in &gateways {
         assert!(figure(gateway, "sent_again") > Some(10), "the link has lost some");
         assert_eq!((figure(gateway, "abandoned"), figure(gateway, "skipped")), (Some(0), Some(0)));

@@ -27,7 +27,7 @@ pub enum Kind {
     Grant(u8),
     /// A frame with a shim that is sent for the first time.
     New,
-    /// One that is sent again.
+    /// A frame with a shim that is sent again.
     Copy,
     Rate,
     Challenge,

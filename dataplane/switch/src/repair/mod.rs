@@ -7,6 +7,7 @@ mod near;
 mod number;
 mod settings;
 
+pub(crate) use far::Arrival;
 pub use far::FarCounters;
 pub use near::NearCounters;
 pub use settings::{Repair, RepairError};
@@ -14,7 +15,7 @@ pub use settings::{Repair, RepairError};
 use crate::frame::Frame;
 use crate::ledger::Volume;
 use crate::service::{FrameRoom, Outgoing, Service};
-use far::{Arrival, Far};
+use far::Far;
 use near::{Near, Retention};
 use serde::{Deserialize, Serialize};
 use units::{Interval, Nanos, PrioritySet};
@@ -25,6 +26,7 @@ use wire::repair::Shim;
 
 /// Own statuses whose times are remembered, to measure the round trip: those of 400 ms.
 const TIMES: usize = 1 << 12;
+
 /// The counters of an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepairCounters {
@@ -61,17 +63,14 @@ pub struct RepairReport {
     pub far: FarCounters,
 }
 
-/// What becomes of a frame that comes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Judged {
-    /// It goes on.
-    Passes,
-    /// It is to be held.
-    Waits,
-    /// It is dropped: it came before.
-    Duplicate,
-    /// It is dropped: no true peer sends its number.
-    Beyond,
+/// A session that may be one of the other end, but has not answered yet.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Candidate {
+    session: u32,
+    /// The number of its last status.
+    number: u32,
+    /// The first own status that speaks to it.
+    asked_by: u32,
 }
 
 /// One end of a repaired link: it keeps frames `F` that have left, and holds frames `H` that came in.
@@ -82,8 +81,7 @@ pub(crate) struct End<F, H> {
     session: u32,
     /// The session of the other end; 0 as long as it is unknown.
     peer: u32,
-    /// A session that may be one of the other end, which has not answered yet, or 0; and the number of its last status.
-    candidate: (u32, u32),
+    candidate: Option<Candidate>,
     /// The first own status since it speaks to the other end, and whether that has heard it, or a later one.
     echoes_from: u32,
     is_heard: bool,
@@ -110,7 +108,7 @@ impl<F: Frame, H> End<F, H> {
             settings,
             session: 0,
             peer: 0,
-            candidate: (0, 0),
+            candidate: None,
             echoes_from: 0,
             is_heard: false,
             peer_is_up: false,
@@ -165,20 +163,17 @@ impl<F: Frame, H> End<F, H> {
     }
 
     /// Judges a frame that came in with a shim.
-    pub fn receive(&mut self, shim: &Shim) -> Judged {
+    pub fn receive(&mut self, shim: &Shim) -> Arrival {
         if self.peer == 0 || shim.epoch != self.peer as u8 {
             // Its numbers mean nothing here. A new frame may go on; one that is sent again may have come before.
-            return if shim.copy.is_none() { Judged::Passes } else { Judged::Duplicate };
+            return if shim.copy.is_none() { Arrival::Passes } else { Arrival::Duplicate };
         }
         match self.far.receive(shim) {
             Arrival::Waits if !self.settings.keeps_order => {
                 self.far.let_go(shim);
-                Judged::Passes
+                Arrival::Passes
             }
-            Arrival::Passes => Judged::Passes,
-            Arrival::Waits => Judged::Waits,
-            Arrival::Duplicate => Judged::Duplicate,
-            Arrival::Beyond => Judged::Beyond,
+            arrival => arrival,
         }
     }
 
@@ -216,8 +211,8 @@ impl<F: Frame, H> End<F, H> {
     }
 
     /// Gives up all that is missing, so that everything that is held is [released](End::take_released).
-    pub fn release_all(&mut self) {
-        _ = self.far.restart();
+    pub fn give_up(&mut self) {
+        self.far.give_up();
     }
 
     /// Its settings.
@@ -253,6 +248,8 @@ impl<F: Frame, H> End<F, H> {
             self.is_heard = status.heard.wrapping_sub(self.echoes_from).cast_signed() >= 0;
             self.heard = (status.number, now);
             self.peer_is_up = !status.priorities.is_empty();
+            // It speaks, so nobody else does.
+            self.candidate = None;
         }
         is_taken
     }
@@ -264,18 +261,17 @@ impl<F: Frame, H> End<F, H> {
         if self.peer != 0 && !is_silent {
             return false;
         }
-        if self.candidate.0 != status.session {
-            self.echoes_from = self.number;
-        }
-        self.candidate = (status.session, status.number);
-        let has_heard = status.heard.wrapping_sub(self.echoes_from).cast_signed() >= 0;
+        let before = self.candidate.filter(|it| it.session == status.session);
+        let asked_by = before.map_or(self.number, |it| it.asked_by);
+        self.candidate = Some(Candidate { session: status.session, number: status.number, asked_by });
+        let has_heard = status.heard.wrapping_sub(asked_by).cast_signed() >= 0;
         if self.session == 0 || status.echo != self.session || !has_heard {
             return false;
         }
         self.counters.sessions += 1;
         // It has nothing of what was sent before.
         self.near.abandon();
-        (self.peer, self.candidate) = (status.session, (0, 0));
+        (self.peer, self.candidate) = (status.session, None);
         (self.echoes_from, self.is_heard, self.peer_is_up) = (self.number, false, false);
         self.heard = (status.number.wrapping_sub(1), now);
         self.far.restart()
@@ -312,7 +308,7 @@ impl<F: Frame, H> End<F, H> {
         self.number = number.wrapping_add(1);
         self.last_sent = now;
         self.counters.sent += 1;
-        let (echo, heard) = if self.candidate.0 == 0 { (self.peer, self.heard.0) } else { self.candidate };
+        let (echo, heard) = self.candidate.map_or((self.peer, self.heard.0), |it| (it.session, it.number));
         // None as long as frames leave as they are.
         let priorities = if self.is_up() { self.settings.priorities } else { PrioritySet::EMPTY };
         let session = self.session;
@@ -330,7 +326,7 @@ impl<F: Frame, H> End<F, H> {
         if now >= self.outage_at() {
             self.near.abandon();
             self.far.give_up();
-            (self.session, self.peer, self.candidate) = (0, 0, (0, 0));
+            (self.session, self.peer, self.candidate) = (0, 0, None);
             self.counters.outages += 1;
         }
     }

@@ -34,7 +34,7 @@ pub(crate) struct Retention {
     pub frames: usize,
 }
 
-/// What is known of a frame that was sent.
+/// A frame that was sent, and whether it has arrived.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept<F> {
     /// `None` once it has arrived, and if there was no memory to keep it.
@@ -321,7 +321,7 @@ impl<F: Frame> Near<F> {
     fn ask(&mut self, number: u64, may: impl Fn(&Kept<F>) -> bool) {
         let Some(place) = number.checked_sub(self.first) else { return };
         let Some(kept) = self.kept.get_mut(place as usize) else { return };
-        // One that finds no room is asked for once it is the oldest.
+        // Without room, a frame is sent again once it is the oldest.
         let has_room = self.asked.len() < self.retention.frames;
         if kept.frame.is_some() && !kept.is_asked && has_room && may(kept) {
             kept.is_asked = true;

@@ -139,10 +139,10 @@ impl World {
             Item::Data(frame) => {
                 let (shim, _) = Shim::find(&frame).expect("a whole frame").expect("a shim");
                 match self.ends[end].receive(&shim) {
-                    Judged::Passes => self.deliver(content(&frame)),
-                    Judged::Waits => self.ends[end].hold(&shim, content(&frame)),
-                    Judged::Duplicate => {}
-                    Judged::Beyond => panic!("{shim:?} is beyond"),
+                    Arrival::Passes => self.deliver(content(&frame)),
+                    Arrival::Waits => self.ends[end].hold(&shim, content(&frame)),
+                    Arrival::Duplicate => {}
+                    Arrival::Beyond => panic!("{shim:?} is beyond"),
                 }
             }
         }
@@ -234,7 +234,7 @@ fn after_an_outage_the_frames_that_are_kept_are_given_up_and_the_rest_goes_on() 
     while !world.ends[0].is_up() {
         world.step(false);
     }
-    // What was given up never comes.
+    // No frame that was given up comes later.
     let missing: u64 = world.sent.iter().zip(&world.delivered).map(|(sent, came)| sent - came).sum();
     assert!(missing > 0 && missing <= report.near.abandoned, "some had come, and nobody could say so");
     world.delivered = world.sent.clone();
@@ -282,13 +282,29 @@ fn recorded_statuses_change_nothing_and_a_recorded_session_is_not_met() {
 }
 
 #[test]
+fn a_stranger_that_speaks_during_a_silence_leaves_the_ends_together() {
+    let cut = (Nanos(1_000_000), Nanos(46_000_000));
+    let mut world = World::new(4, Faults { cut, until: Nanos(1), ..no_faults() }, 4);
+    while world.now < Nanos(45_000_000) {
+        world.step(true);
+    }
+    let mut stranger: End<Vec<u8>, Held> = End::new(settings());
+    let status = stranger.status(Nanos(9), MacAddress([2, 0, 0, 0, 0, 7]));
+    assert!(!world.ends[0].hear(world.now, &status));
+    world.run(Interval::from_millis(2));
+    assert_eq!(world.sent, world.delivered);
+    let report = world.ends[0].report();
+    assert_eq!((report.is_up, report.counters.sessions, report.near.abandoned), (true, 1, 0));
+}
+
+#[test]
 fn a_number_that_was_never_sent_makes_nothing_missing_and_stops_nothing() {
     let mut world = World::new(8, no_faults(), 1);
     world.run(Interval::from_millis(1));
     let number = world.all as u32 + FRAMES - 2;
     let epoch = world.ends[0].epoch();
     let forged = Shim { bucket: 9, number, epoch, back: 0, copy: None };
-    assert_eq!(world.ends[1].receive(&forged), Judged::Passes);
+    assert_eq!(world.ends[1].receive(&forged), Arrival::Passes);
     assert_eq!(world.ends[1].missing(), 0);
     for _ in 0..500 {
         world.step(true);

@@ -6,7 +6,7 @@ use crate::ledger::Volume;
 use crate::program::PortSettings;
 use crate::queue::Queued;
 use crate::reason::DropReason;
-use crate::repair::{End, Judged, Repair};
+use crate::repair::{Arrival, End, Repair};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Priority, WireBytes};
 use wire::repair::Shim;
@@ -53,15 +53,15 @@ impl<F: Frame> PortRepair<F> {
             Ok(Some(found)) => found,
         };
         match self.end.receive(&shim) {
-            Judged::Duplicate => Unwrapped::Dropped(DropReason::RepairDuplicate),
-            Judged::Beyond => Unwrapped::Dropped(DropReason::RepairWindow),
-            Judged::Passes | Judged::Waits if !frame.take_out(place.start, place.len()) => {
+            Arrival::Duplicate => Unwrapped::Dropped(DropReason::RepairDuplicate),
+            Arrival::Beyond => Unwrapped::Dropped(DropReason::RepairWindow),
+            Arrival::Passes | Arrival::Waits if !frame.take_out(place.start, place.len()) => {
                 self.end.let_go(&shim);
                 Unwrapped::Dropped(DropReason::RepairWindow)
             }
             judged => {
                 self.unwrapped.0 += place.len() as u64;
-                if judged == Judged::Waits { Unwrapped::Waits(shim) } else { Unwrapped::Passes }
+                if judged == Arrival::Waits { Unwrapped::Waits(shim) } else { Unwrapped::Passes }
             }
         }
     }

@@ -36,7 +36,8 @@ impl<F: Frame> Fabric<F> {
             match (place.as_mut(), settings.repair) {
                 (Some(running), Some(new)) if running.end.settings() == new => {}
                 _ => {
-                    self.release(now, port, true);
+                    place.iter_mut().for_each(|running| running.end.give_up());
+                    self.release(now, port);
                     self.repairs[port.index()] = repair_of(settings);
                 }
             }
@@ -110,10 +111,10 @@ impl<F: Frame> Fabric<F> {
                 carries_data = true;
                 self.hold(entrance, &shim, frame, &mut forward);
             }
-            self.release(now, port, false);
+            self.release(now, port);
         }
         carries_data |= self.take_ready(entrance, &mut ready, &mut forward);
-        self.release(now, port, false);
+        self.release(now, port);
         self.ready = ready;
         self.note_repair(now, port, settings);
         self.end_burst(now, port, carries_data);
@@ -182,13 +183,10 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Lets frames that were held go on whose turn it is; `all` of them if repair ends.
-    fn release(&mut self, now: Nanos, port: PortId, all: bool) {
+    /// Lets frames that were held go on whose turn it is.
+    fn release(&mut self, now: Nanos, port: PortId) {
         loop {
             let Some(repair) = &mut self.repairs[port.index()] else { return };
-            if all {
-                repair.end.release_all();
-            }
             let Some(queued) = repair.end.take_released() else { return };
             let held = &mut repair.held[queued.charge.group().index()];
             *held = *held - Volume { frames: 1, bytes: queued.length() };
@@ -243,7 +241,7 @@ impl<F: Frame> Fabric<F> {
         let Some(repair) = &mut self.repairs[port.index()] else { return };
         repair.end.turn(now);
         if repair.end.may_release() {
-            self.release(now, port, false);
+            self.release(now, port);
         }
         let (egress, mac) = (&mut self.egress[port.index()], self.ingress[port.index()].mac);
         let Some(repair) = &mut self.repairs[port.index()] else { return };

@@ -8,7 +8,7 @@ use units::{Nanos, WireBytes};
 
 struct Repaired {
     model: Model,
-    /// What comes again in each of the next slots.
+    /// Bytes that come again, for each of the next slots.
     due: VecDeque<u64>,
     missing: u64,
     /// Whether Bifrost knows of it.
