@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use dpdk::{BURST, Mbuf, Pool, RxQueue, TxQueue};
 use switch::Frame;
 use switch::receive_ring::mark;
+use units::Bytes;
 use wire::ethernet::{EtherType, View};
 use worker::{Device, DeviceCounters, ReceiveRing};
 
@@ -115,15 +116,15 @@ impl WireDevice {
     /// Puts a frame behind the control frames that wait.
     fn urge(&mut self, frame: &[u8]) {
         let Some(frame) = self.pool.frame(frame) else {
-            self.counters.control_lost += 1;
+            self.counters.control_lost.count(Bytes(frame.len() as u64));
             return;
         };
         if self.urgent.len() == URGENT {
             // Drop a notification first, as it can be spared, or else the oldest pause, which newer ones
             // supersede.
             let oldest = self.urgent.iter().position(|waiting| !is_mac_control(waiting)).unwrap_or(0);
-            self.urgent.remove(oldest);
-            self.counters.control_lost += 1;
+            let lost = self.urgent.remove(oldest);
+            self.counters.control_lost.count(lost.length());
         }
         self.urgent.push(frame);
     }
@@ -209,7 +210,7 @@ fn is_mac_control(frame: &Mbuf) -> bool {
 mod tests {
     use super::*;
     use dpdk::{Eal, EalOptions, Opened, PoolSettings, Port, PortSettings};
-    use units::{Bytes, PauseQuanta, Priority, PrioritySet};
+    use units::{PauseQuanta, Priority, PrioritySet};
     use wire::ethernet::MacAddress;
     use wire::pfc;
 

@@ -159,8 +159,11 @@ fn worker_report(all: &Observation<'_>, seen: &ObservedWorker<'_>) -> WorkerRepo
 fn port_report(settings: &Settings, seen: &ObservedPort<'_>, all: &Observation<'_>) -> WirePortReport {
     let Inspection { port: look, device, emulation, drained, .. } = seen.inspection;
     let of_port = &settings.ports[seen.port.index()];
+    let mut port = PortReport::new(of_port, look);
+    // The switch counts what it gave to the device, which lost some of it.
+    port.control_out = port.control_out - device.control_lost;
     WirePortReport {
-        port: PortReport::new(of_port, look),
+        port,
         device: seen.device.clone(),
         counters: device_report(device, drained.frames, seen.hardware),
         short_mtu: all.gateway.short_mtu(seen.port).map(|mtu| mtu.0),
@@ -178,7 +181,7 @@ fn device_report(counters: &DeviceCounters, drained: u64, hardware: HardwareRepo
     // Waiting frames matter only when the gateway ends, where they count as lost.
     let DeviceCounters { received, sent, waiting: _, control_sent, control_lost, full, unsendable } =
         *counters;
-    let control = ControlReport { sent: control_sent, lost: control_lost };
+    let control = ControlReport { sent: control_sent, lost: control_lost.frames };
     DeviceReport { received, sent, control, full, drained, unsendable, hardware }
 }
 

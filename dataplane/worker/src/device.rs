@@ -1,6 +1,6 @@
 //! The interface of a worker to a port's hardware.
 
-use switch::Frame;
+use switch::{Frame, Volume};
 
 /// The receive and transmit side of one port, owned by one worker.
 pub trait Device {
@@ -67,7 +67,7 @@ pub struct DeviceCounters {
     /// Control frames that the hardware took.
     pub control_sent: u64,
     /// Control frames lost because there was no buffer, or no room for too long.
-    pub control_lost: u64,
+    pub control_lost: Volume,
     /// Calls of [`Device::flush`] that left frames waiting because the hardware was full.
     pub full: u64,
     /// Data frames dropped because they span several buffers and the hardware sends only single buffers. Zero
@@ -83,7 +83,7 @@ impl DeviceCounters {
         self.sent += sent;
         self.waiting += waiting;
         self.control_sent += control_sent;
-        self.control_lost += control_lost;
+        self.control_lost += *control_lost;
         self.full += full;
         self.unsendable += unsendable;
     }

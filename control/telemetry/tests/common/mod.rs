@@ -9,12 +9,12 @@ use config::Gateway;
 use core::net::Ipv4Addr;
 use replay::{FramePool, OwnedFrame};
 use std::path::{Path, PathBuf};
-use switch::{PoolReport, Shard, Stops, Transmitter};
+use switch::{PoolReport, Shard, Stops, Transmitter, Volume};
 use telemetry::{
     CoveredDelayReport, HardwareReport, MemoryReport, NegotiatedReport, Observation, ObservedPort,
     ObservedWorker, Passage, PfcPassage, ReloadsReport, Snapshot, WireDevice,
 };
-use units::{BitRate, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
+use units::{BitRate, Bytes, Interval, Nanos, PortId, Priority, PrioritySet, WireBytes};
 use wire::ethernet::MacAddress;
 use wire::grants;
 use wire::grants::credit;
@@ -456,7 +456,7 @@ fn snapshot_of(gateway: &Gateway, shard: &Shard<OwnedFrame>, now: Nanos) -> Snap
             received: 1_500,
             sent: 1_200,
             control_sent: 40,
-            control_lost: 1,
+            control_lost: Volume { frames: 1, bytes: Bytes(60) },
             full: 2,
             ..DeviceCounters::default()
         };
