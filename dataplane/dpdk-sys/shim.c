@@ -14,6 +14,7 @@ _Static_assert(sizeof(((struct rte_mbuf *)0)->data_len) == 2, "data_len has 16 b
 _Static_assert(sizeof(((struct rte_mbuf *)0)->pkt_len) == 4, "pkt_len has 32 bits");
 _Static_assert(sizeof(((struct rte_mbuf *)0)->nb_segs) == 2, "nb_segs has 16 bits");
 _Static_assert(sizeof(((struct rte_mbuf *)0)->next) == sizeof(void *), "next is a pointer");
+_Static_assert(sizeof(((struct rte_mbuf *)0)->refcnt) == 2, "refcnt has 16 bits");
 
 int shim_errno(void)
 {
@@ -115,19 +116,23 @@ struct rte_mbuf *shim_frame_copy(const struct rte_mbuf *frame)
     return rte_pktmbuf_copy(frame, frame->pool, 0, UINT32_MAX);
 }
 
-bool shim_frame_prepend(struct rte_mbuf *frame, uint16_t length)
+void shim_frame_share(struct rte_mbuf *frame)
 {
-    return rte_pktmbuf_prepend(frame, length) != NULL;
-}
-
-void shim_frame_cut(struct rte_mbuf *frame, uint16_t length)
-{
-    rte_pktmbuf_adj(frame, length);
+    rte_pktmbuf_refcnt_update(frame, 1);
 }
 
 void shim_frame_free(struct rte_mbuf *frame)
 {
     rte_pktmbuf_free(frame);
+}
+
+void shim_frames_free(struct rte_mbuf **frames, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        rte_mbuf_prefetch_part1(frames[i]);
+        rte_mbuf_prefetch_part2(frames[i]);
+    }
+    rte_pktmbuf_free_bulk(frames, count);
 }
 
 uint32_t shim_pool_count(const struct rte_mempool *pool)

@@ -32,6 +32,7 @@ enum shim_mbuf_offset {
     SHIM_MBUF_PKT_LEN = offsetof(struct rte_mbuf, pkt_len),
     SHIM_MBUF_NB_SEGS = offsetof(struct rte_mbuf, nb_segs),
     SHIM_MBUF_NEXT = offsetof(struct rte_mbuf, next),
+    SHIM_MBUF_REFCNT = offsetof(struct rte_mbuf, refcnt),
 };
 
 /* Macros with casts, as constants. */
@@ -72,14 +73,14 @@ struct rte_mbuf *shim_frame_gather(const struct rte_mbuf *like, const uint8_t *f
 /* A copy out of the pool of the frame's first mbuf, or NULL. */
 struct rte_mbuf *shim_frame_copy(const struct rte_mbuf *frame);
 
-/* Makes a frame longer at its front; false where its first mbuf has no room there. */
-bool shim_frame_prepend(struct rte_mbuf *frame, uint16_t length);
+/* Adds a reference to each of a frame's mbufs. */
+void shim_frame_share(struct rte_mbuf *frame);
 
-/* Makes a frame shorter at its front, by no more than its first mbuf has. */
-void shim_frame_cut(struct rte_mbuf *frame, uint16_t length);
-
-/* Gives a frame's mbufs back. */
+/* Takes a reference from each of a frame's mbufs, and gives back those that have no other. */
 void shim_frame_free(struct rte_mbuf *frame);
+
+/* As shim_frame_free, for frames that are no longer in the cache. */
+void shim_frames_free(struct rte_mbuf **frames, uint32_t count);
 
 /* How many mbufs are in a pool itself, and in no cache. */
 uint32_t shim_pool_count(const struct rte_mempool *pool);

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use simulation::{Ending, Options, Outcome, Simulation};
 use switch::repair::RepairReport;
 use switch::{DropReason, PortInspection};
+use units::Interval;
 
 /// Two hosts send over 80 km to two others.
 const SITES: &str = r#"
@@ -114,6 +115,19 @@ fn a_link_that_loses_nothing_carries_shims_and_nothing_twice() {
         assert!(end.is_up && end.near.sent > 0, "{end:?}");
         assert_eq!((end.near.sent_again, end.far.held, end.far.duplicates), (0, 0, 0));
     }
+}
+
+#[test]
+fn a_lone_packet_comes_later_by_its_shim_alone() {
+    let lone = [
+        ("traffic.0.sources", "[\"east-h0\"]".to_owned()),
+        ("traffic.0.destinations", "[\"west-h0\"]".to_owned()),
+        ("traffic.0.size", "\"4096B\"".to_owned()),
+        ("traffic.0.flows", "1".to_owned()),
+    ];
+    let [repaired, plain] = [run(&lone, 1), run_without_repair(&lone)].map(|(_, seen)| seen.flows[0].end);
+    // 12 bytes at 25 Gb/s.
+    assert_eq!(repaired.since(plain), Interval(4));
 }
 
 #[test]

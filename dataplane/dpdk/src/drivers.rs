@@ -41,6 +41,11 @@ pub(crate) fn hides_losses_of_interface(driver: &str) -> bool {
     driver == "net_af_xdp"
 }
 
+/// Whether a driver gives the very mbufs that it sends to whoever receives them.
+pub(crate) fn hands_on_mbufs(driver: &str) -> bool {
+    driver == "net_ring"
+}
+
 /// Whether the MTU that a driver reports limits the frames that its device sends. Software devices say something, and send
 /// what fits their buffers.
 pub(crate) fn keeps_to_its_mtu(driver: &str) -> bool {

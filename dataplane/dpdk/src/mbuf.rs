@@ -2,6 +2,7 @@
 
 use core::ptr::NonNull;
 use core::slice;
+use core::sync::atomic::{AtomicU16, Ordering};
 
 use dpdk_sys as sys;
 use switch::Frame;
@@ -9,11 +10,14 @@ use units::Bytes;
 
 /// A frame in the memory of a [`crate::Pool`]: one mbuf, or a chain of them. Dropping it returns all of them.
 ///
-/// It is the only reference to its mbufs and has the size of a pointer, so an array of them is a DPDK burst.
+/// It has the size of a pointer, so an array of them is a DPDK burst. [`Frame::share`] adds a reference to the same mbufs, and
+/// while there are two, they can only be read: [`Frame::headers_mut`] is empty, and [`Frame::make_room`] and
+/// [`Frame::take_out`] make a copy first.
 #[repr(transparent)]
 pub struct Mbuf(NonNull<sys::rte_mbuf>);
 
-// SAFETY: an `Mbuf` is the only reference to its mbufs, and pools take buffers back from any thread.
+// SAFETY: only the sole reference to mbufs changes them, their counts are atomic, and pools take buffers back from any
+// thread.
 unsafe impl Send for Mbuf {}
 // SAFETY: through a shared reference the frame is only read, or copied into other mbufs of its pool,
 // which hands out buffers to any number of threads.
@@ -24,9 +28,31 @@ impl Mbuf {
     ///
     /// # Safety
     ///
-    /// `mbuf` is the first of a chain of initialized mbufs, to which no one else refers.
+    /// `mbuf` is the first of a chain of initialized mbufs, and one reference to each of them is the caller's.
     pub(crate) unsafe fn from_raw(mbuf: NonNull<sys::rte_mbuf>) -> Self {
         Self(mbuf)
+    }
+
+    /// The number of references to its first mbuf.
+    #[inline(always)]
+    fn references(&self) -> &AtomicU16 {
+        // SAFETY: the count lies there, in an mbuf that is alive, and everybody changes it by atomic operations.
+        unsafe { AtomicU16::from_ptr(self.0.as_ptr().byte_add(sys::SHIM_MBUF_REFCNT as usize).cast()) }
+    }
+
+    /// Whether its mbufs have another reference: that of a device that is still to send them, or of a second `Mbuf`.
+    #[inline(always)]
+    fn is_shared(&self) -> bool {
+        self.references().load(Ordering::Acquire) > 1
+    }
+
+    /// Makes it the only reference to its mbufs, with a copy if it is not. Returns whether there was memory for that.
+    pub(crate) fn own(&mut self) -> bool {
+        if self.is_shared() {
+            let Some(copy) = self.duplicate() else { return false };
+            *self = copy;
+        }
+        true
     }
 
     /// The frame's bytes, mbuf by mbuf.
@@ -87,6 +113,24 @@ unsafe fn room(mbuf: NonNull<sys::rte_mbuf>) -> usize {
     usize::from(buffer.saturating_sub(offset))
 }
 
+/// Makes a frame longer at its front, or shorter, by what is below zero.
+///
+/// # Safety
+///
+/// Nobody else refers to the mbuf, and so many bytes are free in front of its data, or in its data.
+#[inline]
+unsafe fn lengthen(mbuf: NonNull<sys::rte_mbuf>, by: i32) {
+    // SAFETY: the offsets come from the headers of the DPDK in use, and the shim asserts the sizes.
+    unsafe {
+        let place = |offset: sys::shim_mbuf_offset| mbuf.as_ptr().byte_add(offset as usize);
+        let (start, length) = (place(sys::SHIM_MBUF_DATA_OFF), place(sys::SHIM_MBUF_DATA_LEN));
+        *start.cast::<u16>() = start.cast::<u16>().read().wrapping_sub(by as u16);
+        *length.cast::<u16>() = length.cast::<u16>().read().wrapping_add(by as u16);
+        let whole = place(sys::SHIM_MBUF_PKT_LEN).cast::<u32>();
+        *whole = whole.read().wrapping_add_signed(by);
+    }
+}
+
 /// The number of frame bytes in one mbuf.
 ///
 /// # Safety
@@ -108,6 +152,9 @@ impl Frame for Mbuf {
 
     #[inline(always)]
     fn headers_mut(&mut self) -> &mut [u8] {
+        if self.is_shared() {
+            return &mut [];
+        }
         // SAFETY: as in `headers`, and no one else refers to the mbuf.
         unsafe { slice::from_raw_parts_mut(data(self.0), data_length(self.0)) }
     }
@@ -126,23 +173,45 @@ impl Frame for Mbuf {
         NonNull::new(copy).map(|copy| unsafe { Self::from_raw(copy) })
     }
 
+    /// A second reference to the same mbufs.
+    #[inline]
+    fn share(&mut self) -> Option<Self> {
+        match self.segment_count() {
+            // This is the only reference, and nobody else uses it now: that takes no atomic addition.
+            1 if !self.is_shared() => self.references().store(2, Ordering::Relaxed),
+            // SAFETY: the chain is alive.
+            _ => unsafe { sys::shim_frame_share(self.0.as_ptr()) },
+        }
+        // SAFETY: the reference is new.
+        Some(unsafe { Self::from_raw(self.0) })
+    }
+
     fn make_room(&mut self, at: usize, length: usize) -> bool {
         let (true, Ok(more)) = (at <= self.headers().len(), u16::try_from(length)) else { return false };
-        // SAFETY: the mbuf is alive, and no one else refers to it.
-        let has_room = unsafe { sys::shim_frame_prepend(self.0.as_ptr(), more) };
-        if has_room {
-            self.headers_mut().copy_within(length..length + at, 0);
+        if !self.own() {
+            return false;
         }
-        has_room
+        // SAFETY: data_off of an mbuf that is alive.
+        let free: u16 = unsafe { member(self.0, sys::SHIM_MBUF_DATA_OFF) };
+        if free < more || self.headers().len() + length > usize::from(u16::MAX) {
+            return false;
+        }
+        // SAFETY: no one else refers to the mbuf, and so many bytes are free in front of its data.
+        unsafe { lengthen(self.0, i32::from(more)) };
+        move_head(self.headers_mut(), length, 0, at);
+        true
     }
 
     fn take_out(&mut self, at: usize, length: usize) -> bool {
         let (true, Ok(less)) = (at + length <= self.headers().len(), u16::try_from(length)) else {
             return false;
         };
-        self.headers_mut().copy_within(..at, length);
-        // SAFETY: the mbuf is alive, no one else refers to it, and it has so many bytes.
-        unsafe { sys::shim_frame_cut(self.0.as_ptr(), less) };
+        if !self.own() {
+            return false;
+        }
+        move_head(self.headers_mut(), 0, length, at);
+        // SAFETY: no one else refers to the mbuf, and it has so many bytes.
+        unsafe { lengthen(self.0, -i32::from(less)) };
         true
     }
 
@@ -154,7 +223,16 @@ impl Frame for Mbuf {
 
     fn memory_mut(&mut self) -> Option<&mut [u8]> {
         // SAFETY: as in `memory`, and no one else refers to the mbuf.
-        (self.segment_count() == 1).then(|| unsafe { slice::from_raw_parts_mut(data(self.0), room(self.0)) })
+        (self.segment_count() == 1 && !self.is_shared())
+            .then(|| unsafe { slice::from_raw_parts_mut(data(self.0), room(self.0)) })
+    }
+
+    fn drop_all(frames: &mut Vec<Self>) {
+        // SAFETY: each `Mbuf` is a pointer to an mbuf, and the references go away here: the vector forgets them.
+        unsafe {
+            sys::shim_frames_free(frames.as_mut_ptr().cast(), frames.len() as u32);
+            frames.set_len(0);
+        }
     }
 
     fn gather(&self, [first, second]: [&[u8]; 2]) -> Option<Self> {
@@ -175,10 +253,20 @@ impl Frame for Mbuf {
     }
 }
 
+/// Moves `length` bytes. The addresses of Ethernet, which are the usual case, go through registers.
+#[inline]
+fn move_head(bytes: &mut [u8], from: usize, to: usize, length: usize) {
+    const ADDRESSES: usize = 12;
+    match bytes.get(from..).and_then(<[u8]>::first_chunk::<ADDRESSES>).filter(|_| length == ADDRESSES) {
+        Some(&addresses) => bytes[to..to + ADDRESSES].copy_from_slice(&addresses),
+        None => bytes.copy_within(from..from + length, to),
+    }
+}
+
 impl Drop for Mbuf {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the only reference to the chain goes away here.
+        // SAFETY: this reference to the chain goes away here.
         unsafe { sys::shim_frame_free(self.0.as_ptr()) }
     }
 }

@@ -149,7 +149,8 @@ impl Port {
         let multi_segment =
             info.tx_offload_capa & sys::SHIM_TX_OFFLOAD_MULTI_SEGS != 0 || drivers::sends_segments(&driver);
         let receive = |queue| RxQueue::new(Arc::clone(&device), queue, descriptors);
-        let transmit = |queue| TxQueue::new(Arc::clone(&device), queue, multi_segment);
+        let hands_on = drivers::hands_on_mbufs(&driver);
+        let transmit = |queue| TxQueue::new(Arc::clone(&device), queue, multi_segment, hands_on);
         Ok(Opened {
             rx: receive(0),
             tx: transmit(0),

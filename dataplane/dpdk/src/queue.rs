@@ -66,12 +66,14 @@ pub struct TxQueue {
     queue: u16,
     /// Whether the device sends frames in several mbufs.
     multi_segment: bool,
+    /// Whether who receives the frames gets these mbufs, and must own them.
+    hands_on: bool,
     unsendable: u64,
 }
 
 impl TxQueue {
-    pub(crate) fn new(device: Arc<Device>, queue: u16, multi_segment: bool) -> Self {
-        Self { device, queue, multi_segment, unsendable: 0 }
+    pub(crate) fn new(device: Arc<Device>, queue: u16, multi_segment: bool, hands_on: bool) -> Self {
+        Self { device, queue, multi_segment, hands_on, unsendable: 0 }
     }
 
     /// Sends frames in order. Removes as many from the front as the device has room for, and returns their
@@ -85,7 +87,9 @@ impl TxQueue {
             self.drop_unsendable(frames);
         }
         let Some(_visit) = self.device.enter(SENDING + usize::from(self.queue)) else { return 0 };
-        let count = frames.len().min(usize::from(u16::MAX));
+        let first_shared =
+            if self.hands_on { frames.iter_mut().position(|frame| !frame.own()) } else { None };
+        let count = first_shared.unwrap_or(frames.len()).min(usize::from(u16::MAX));
         let first = frames.as_mut_ptr();
         // SAFETY: the device runs while its gate lets us in, and this is the only owner of this queue.
         // `first` points to that many frames; an `Mbuf` is a pointer to an mbuf.

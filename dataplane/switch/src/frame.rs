@@ -21,12 +21,13 @@ pub trait Frame: Sized {
     fn duplicate(&self) -> Option<Self>;
 
     /// A second handle to the same content, kept in case the frame is lost; `None` if no memory is left. Where it is the same
-    /// memory, what one handle changes the other shows.
-    fn share(&self) -> Option<Self> {
+    /// memory, neither has headers to change until the other is gone, or [`Frame::make_room`] has made a copy.
+    fn share(&mut self) -> Option<Self> {
         self.duplicate()
     }
 
-    /// Makes room for `length` bytes in its headers at `at`, with any content. Returns whether there was memory for them.
+    /// Makes room for `length` bytes, which may be none, in its headers at `at`, with any content, in memory of its own. Returns
+    /// whether there was memory for that.
     fn make_room(&mut self, at: usize, length: usize) -> bool {
         let _ = (at, length);
         false
@@ -36,6 +37,11 @@ pub trait Frame: Sized {
     fn take_out(&mut self, at: usize, length: usize) -> bool {
         let _ = (at, length);
         false
+    }
+
+    /// Drops frames that are no longer in the cache, which takes less time for several at once.
+    fn drop_all(frames: &mut Vec<Self>) {
+        frames.clear();
     }
 
     /// The memory that belongs to the frame alone: the whole frame, and the space after it. If many short frames

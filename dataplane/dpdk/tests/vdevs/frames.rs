@@ -1,9 +1,10 @@
 //! Mbufs as frames.
 
+use dpdk::Opened;
 use switch::Frame;
 use units::Bytes;
 
-use crate::support::{content, pattern, pool};
+use crate::support::{content, open, pattern, pool, receive_all};
 
 #[test]
 fn a_frame_shows_its_first_mbuf_and_its_whole_length() {
@@ -38,6 +39,66 @@ fn a_duplicate_is_a_frame_of_its_own_in_the_same_pool() {
         drop(original);
         assert_eq!((content(&copy), copy.length()), (pattern(length), Bytes(length as u64)));
     }
+    assert_eq!(pool.in_use(), 0);
+}
+
+#[test]
+fn a_shared_frame_takes_no_second_mbuf_and_is_changed_by_nobody() {
+    let pool = pool("frames_share", 63, 256);
+    for length in [60, 256, 1_000] {
+        let mut sent = pool.frame(&pattern(length)).unwrap();
+        let segments = u32::from(sent.segment_count());
+        let mut kept = sent.share().unwrap();
+        assert_eq!(pool.in_use(), segments);
+        assert!(sent.headers_mut().is_empty() && kept.headers_mut().is_empty());
+        assert!(sent.memory_mut().is_none() && kept.memory_mut().is_none());
+        let third = kept.share().unwrap();
+        drop(sent);
+        assert!(kept.headers_mut().is_empty(), "there is a third");
+        drop(third);
+        assert_eq!((kept.headers_mut().len(), pool.in_use()), (length.min(256), segments));
+        assert_eq!(content(&kept), pattern(length));
+    }
+    assert_eq!(pool.in_use(), 0);
+}
+
+#[test]
+fn room_in_a_shared_frame_is_room_in_a_copy_of_it() {
+    let pool = pool("frames_share_room", 3, 256);
+    let mut sent = pool.frame(&pattern(100)).unwrap();
+    let mut kept = sent.share().unwrap();
+    let other = kept.share().unwrap();
+    assert!(kept.make_room(12, 0) && pool.in_use() == 2, "a copy even for no bytes");
+    kept.headers_mut().fill(0xff);
+    assert_eq!((content(&sent), content(&other)), (pattern(100), pattern(100)));
+    assert!(sent.take_out(12, 16) && pool.in_use() == 3, "and for fewer of them");
+    assert_eq!((content(&sent).len(), content(&other)), (84, pattern(100)));
+    let mut shared = sent.share().unwrap();
+    assert!(!shared.make_room(12, 0) && !sent.take_out(12, 16), "no memory is left for a copy");
+    assert_eq!((content(&shared), pool.in_use()), (content(&sent), 3));
+    drop(sent);
+    assert!(shared.make_room(12, 4) && pool.in_use() == 3, "none is needed for the last one");
+}
+
+#[test]
+fn what_a_ring_hands_on_is_the_receivers_alone() {
+    let pool = pool("frames_ring_share", 7, 256);
+    let Opened { mut rx, mut tx, .. } = open("net_ring_share", &pool);
+    let mut frames = vec![pool.frame(&pattern(60)).unwrap(), pool.frame(&pattern(100)).unwrap()];
+    let kept = frames[1].share().unwrap();
+    assert_eq!(tx.send(&mut frames), 2);
+    let mut received = receive_all(&mut rx);
+    received.iter_mut().for_each(|frame| frame.headers_mut().fill(0xff));
+    assert_eq!(content(&received[1]), [0xff; 100]);
+    assert_eq!((content(&kept), pool.in_use()), (pattern(100), 3));
+    // No mbuf is left for a copy: the frame waits in its place.
+    let mut frames = vec![pool.frame(&pattern(60)).unwrap(), pool.frame(&pattern(100)).unwrap()];
+    let waiting = frames[1].share().unwrap();
+    let others: Vec<_> = core::iter::from_fn(|| pool.frame(&pattern(60))).collect();
+    assert_eq!((tx.send(&mut frames), frames.len()), (1, 1));
+    drop(others);
+    assert_eq!((tx.send(&mut frames), frames.len()), (1, 0));
+    drop((kept, waiting, received, receive_all(&mut rx)));
     assert_eq!(pool.in_use(), 0);
 }
 

@@ -4,10 +4,12 @@ use super::number::{Absurd, widen};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wire::grants::repair::{GAPS, Gap, Message, Span};
-use wire::repair::Shim;
+use wire::repair::{BUCKETS, Shim};
 
 /// Gaps of copies in a status, at most: the others are for new frames.
 const GAPS_OF_COPIES: usize = GAPS / 2;
+/// The most frames at which one call looks for one that may go on.
+const LOOKED_AT: usize = 256;
 /// Statuses in a row that speak of the same frames. So two of them may be lost.
 const TOLD: usize = 3;
 
@@ -108,10 +110,8 @@ pub(crate) struct Far<F> {
     slots: VecDeque<Slot<F>>,
     /// All numbers below it that have not arrived are lost for good.
     skipped_until: u64,
-    /// Whether it begins with the first number again after that.
-    restarts: bool,
-    /// The frame that may go on next.
-    free: Option<u64>,
+    /// Frames that may go on, at most one of each bucket.
+    free: VecDeque<u64>,
     told: [u64; TOLD],
     copies: Copies,
     /// The numbers that the near end had reached at its last status: all below are lost if they have not come by the next one.
@@ -136,8 +136,7 @@ impl<F> Far<F> {
             base: 0,
             slots: VecDeque::with_capacity(capacity),
             skipped_until: 0,
-            restarts: false,
-            free: None,
+            free: VecDeque::with_capacity(capacity.min(BUCKETS.into())),
             told: [0; TOLD],
             copies: Copies { arrived: VecDeque::with_capacity(capacity), ..Copies::default() },
             reached: None,
@@ -225,7 +224,7 @@ impl<F> Far<F> {
         let slot = &mut self.slots[(number - self.base) as usize];
         slot.state = State::Released;
         if slot.follower > 0 {
-            self.free = Some(number + u64::from(slot.follower));
+            self.free.push_back(number + u64::from(slot.follower));
         }
         self.advance();
     }
@@ -251,26 +250,23 @@ impl<F> Far<F> {
 
     /// Whether [`Far::take_released`] may give a frame.
     pub fn may_release(&self) -> bool {
-        self.free.is_some() || self.base < self.skipped_until || self.restarts
+        !self.free.is_empty() || self.base < self.skipped_until
     }
 
-    /// The next frame that may go on, after one that it waited for has, or was given up.
+    /// The next frame that may go on, after one that it waited for has, or was given up; `None` if a look at some frames finds
+    /// none.
     pub fn take_released(&mut self) -> Option<F> {
-        loop {
-            let frame = if let Some(number) = self.free.take() {
-                self.release(number)
-            } else if self.base < self.skipped_until {
-                self.skip()
-            } else {
-                if core::mem::take(&mut self.restarts) {
-                    self.begin();
-                }
-                return None;
+        for _ in 0..LOOKED_AT {
+            let frame = match self.free.pop_front() {
+                Some(number) => self.release(number),
+                None if self.base < self.skipped_until => self.skip(),
+                None => return None,
             };
             if frame.is_some() {
                 return frame;
             }
         }
+        None
     }
 
     /// Lets the frame of this `number` go on, if it is held.
@@ -283,10 +279,12 @@ impl<F> Far<F> {
         Some(frame)
     }
 
-    fn begin(&mut self) {
+    /// Begins with the numbers of a new session, once nothing is held.
+    pub fn begin(&mut self) {
         self.slots.clear();
         (self.base, self.skipped_until, self.told, self.reached) = (0, 0, [0; TOLD], None);
-        (self.free, self.is_fresh, self.peer_rests) = (None, true, true);
+        (self.is_fresh, self.peer_rests) = (true, true);
+        self.free.clear();
         (self.missing, self.has_news, self.untold) = (0, false, 0);
         self.copies.arrived.clear();
         (self.copies.from, self.copies.told) = (0, [0; TOLD]);
@@ -358,16 +356,6 @@ impl<F> Far<F> {
     /// Whether the near end waits for nothing, as far as it has said.
     pub fn peer_rests(&self) -> bool {
         self.peer_rests
-    }
-
-    /// Begins anew, once what is held has gone on over the gaps. Returns whether it has begun.
-    pub fn restart(&mut self) -> bool {
-        if self.held == 0 {
-            self.begin();
-        } else {
-            (self.skipped_until, self.restarts) = (self.until(), true);
-        }
-        !self.restarts
     }
 
     /// Whether nothing is missing or held, and the near end was told of all that has arrived, though statuses were lost.

@@ -144,6 +144,11 @@ impl<F: Frame, H> End<F, H> {
         !self.is_up() || (now < self.silent_from() && self.near.has_room())
     }
 
+    /// Whether there is room to keep one more.
+    pub fn has_room(&self) -> bool {
+        self.near.has_room()
+    }
+
     /// Numbers a new frame of `bucket`, which has room for a shim at `shim_at`, and keeps it. The end must be [up](End::is_up)
     /// and [take](End::takes) it.
     pub fn send(&mut self, start: Nanos, bucket: u16, shim_at: u8, frame: &mut F) {
@@ -192,7 +197,8 @@ impl<F: Frame, H> End<F, H> {
         self.far.may_release()
     }
 
-    /// The next frame that waited and may go on: to be called until there is none, after each frame and each status.
+    /// The next frame that waited and may go on: to be called after each frame and each status, and in each turn while
+    /// [there may be one](End::may_release).
     pub fn take_released(&mut self) -> Option<H> {
         self.far.take_released()
     }
@@ -268,13 +274,18 @@ impl<F: Frame, H> End<F, H> {
         if self.session == 0 || status.echo != self.session || !has_heard {
             return false;
         }
+        // It has nothing of what was sent before. That goes first, a part of it in each turn.
+        if !self.near.is_empty() || self.far.held() > 0 {
+            self.near.abandon();
+            self.far.give_up();
+            return false;
+        }
         self.counters.sessions += 1;
-        // It has nothing of what was sent before.
-        self.near.abandon();
         (self.peer, self.candidate) = (status.session, None);
         (self.echoes_from, self.is_heard, self.peer_is_up) = (self.number, false, false);
         self.heard = (status.number.wrapping_sub(1), now);
-        self.far.restart()
+        self.far.begin();
+        true
     }
 
     fn note_round_trip(&mut self, now: Nanos, number: u32) {
@@ -323,6 +334,7 @@ impl<F: Frame, H> End<F, H> {
 
     /// Gives up what it keeps, and what it waits for, if the other end has been silent for too long. Both begin anew then.
     pub fn turn(&mut self, now: Nanos) {
+        self.near.clear();
         if now >= self.outage_at() {
             self.near.abandon();
             self.far.give_up();
@@ -338,6 +350,9 @@ impl<F: Frame, H> End<F, H> {
 
     /// When it has something to do if nothing comes in, on a link that is free from `free_at` on.
     pub fn deadline(&self, free_at: Nanos) -> Nanos {
+        if self.near.clears() || self.far.may_release() {
+            return Nanos::ZERO;
+        }
         self.status_due().min(self.again_due()).max(free_at).min(self.outage_at())
     }
 

@@ -5,7 +5,7 @@ use crate::frame::Frame;
 use crate::ledger::Volume;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use units::{Interval, Nanos, WireBytes};
+use units::{Bytes, Interval, Nanos, WireBytes};
 use wire::grants::repair::Message;
 use wire::repair::{AGAIN_LEN, BUCKETS, FARTHEST, NEW_LEN, Shim};
 
@@ -24,6 +24,8 @@ const SECONDS: usize = 1 << 12;
 const RECENT: u64 = 1 << 17;
 /// The most frames at which one call looks for those that silence may have cost.
 const LOOKED_AT: usize = 256;
+/// The most frames that are dropped at once.
+const DROPPED: usize = 64;
 
 /// What a near end may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +41,8 @@ pub(crate) struct Retention {
 struct Kept<F> {
     /// `None` once it has arrived, and if there was no memory to keep it.
     frame: Option<F>,
+    /// Its length, with its shim: a frame that has arrived need not be read.
+    length: u32,
     /// The place of its shim.
     shim_at: u8,
     bucket: u16,
@@ -77,6 +81,9 @@ pub(crate) struct Near<F> {
     next: u64,
     /// From `first` on.
     kept: VecDeque<Kept<F>>,
+    /// Frames that were kept, to be dropped together; empty between calls.
+    #[serde(skip, default = "Vec::new")]
+    settled: Vec<F>,
     held: Volume,
     /// Bytes of all new frames.
     total: u64,
@@ -96,6 +103,8 @@ pub(crate) struct Near<F> {
     lost: u64,
     /// The next frame to look at after silence; `next` or more if none is.
     looks_at: u64,
+    /// All before it are given up.
+    given_up: u64,
     pub counters: NearCounters,
 }
 
@@ -106,6 +115,7 @@ impl<F: Frame> Near<F> {
             first: 0,
             next: 0,
             kept: VecDeque::with_capacity(retention.frames),
+            settled: Vec::with_capacity(DROPPED),
             held: Volume::ZERO,
             total: 0,
             last: vec![0; usize::from(BUCKETS)].into(),
@@ -117,6 +127,7 @@ impl<F: Frame> Near<F> {
             recent: 0,
             lost: 0,
             looks_at: u64::MAX,
+            given_up: 0,
             counters: NearCounters::default(),
         }
     }
@@ -161,12 +172,14 @@ impl<F: Frame> Near<F> {
         }
         let shim = Shim { bucket, number: number as u32, epoch, back, copy: None };
         write(&shim, shim_at, frame);
-        let frame = frame.share();
+        let (length, frame) = (frame.length(), frame.share());
         match &frame {
-            Some(frame) => self.held.count(frame.length()),
+            Some(_) => self.held.count(length),
             None => self.counters.unkept += 1,
         }
-        self.kept.push_back(Kept { frame, shim_at, bucket, back, sent: start, copy: None, is_asked: false });
+        let length = length.0 as u32;
+        let kept = Kept { frame, length, shim_at, bucket, back, sent: start, copy: None, is_asked: false };
+        self.kept.push_back(kept);
     }
 
     /// When the next frame is to be sent again, as far as is known without a look: never while the far end has not told of enough
@@ -196,14 +209,13 @@ impl<F: Frame> Near<F> {
         kept.is_asked = false;
         let frame = kept.frame.as_mut()?;
         let is_first = kept.copy.is_none();
-        if is_first {
-            // Its shim grows by the number of the copy.
-            let length = frame.length();
-            if !frame.make_room(usize::from(shim_at) + NEW_LEN, AGAIN_LEN - NEW_LEN) {
-                return None;
-            }
-            self.held.bytes += frame.length() - length;
+        // Its shim grows by the number of the copy.
+        let more = if is_first { AGAIN_LEN - NEW_LEN } else { 0 };
+        if !frame.make_room(usize::from(shim_at) + NEW_LEN, more) {
+            return None;
         }
+        kept.length += more as u32;
+        self.held.bytes.0 += more as u64;
         let shim = Shim { bucket, number: number as u32, epoch, back, copy: Some(copy as u32) };
         write(&shim, shim_at, frame);
         let again = frame.share()?;
@@ -310,10 +322,20 @@ impl<F: Frame> Near<F> {
         let Some(place) = number.checked_sub(self.first) else { return };
         let Some(kept) = self.kept.get_mut(place as usize) else { return };
         if let Some(frame) = kept.frame.take() {
-            let one = Volume { frames: 1, bytes: frame.length() };
-            self.held = self.held - one;
-            self.counters.dropped += one;
+            let length = kept.length;
             self.counters.settled += 1;
+            self.put_away(frame, length);
+        }
+    }
+
+    /// Lets a frame go that was kept.
+    fn put_away(&mut self, frame: F, length: u32) {
+        let one = Volume { frames: 1, bytes: Bytes(length.into()) };
+        self.held = self.held - one;
+        self.counters.dropped += one;
+        self.settled.push(frame);
+        if self.settled.len() == DROPPED {
+            F::drop_all(&mut self.settled);
         }
     }
 
@@ -331,20 +353,36 @@ impl<F: Frame> Near<F> {
 
     /// Forgets the oldest frames that have arrived.
     fn forget(&mut self) {
+        F::drop_all(&mut self.settled);
         while self.kept.front().is_some_and(|kept| kept.frame.is_none()) {
             self.kept.pop_front();
             self.first += 1;
         }
     }
 
-    /// Gives up all that is kept.
+    /// Gives up all that is kept: nothing of it is sent again, and [`Near::clear`] frees it.
     pub fn abandon(&mut self) {
-        self.counters.abandoned += self.held.frames;
-        self.counters.dropped += self.held;
-        self.kept.clear();
         self.asked.clear();
         self.second.clear();
-        (self.first, self.held, self.looks_at) = (self.next, Volume::ZERO, u64::MAX);
+        (self.given_up, self.looks_at) = (self.next, u64::MAX);
+    }
+
+    /// Whether frames that are given up are not free yet.
+    pub fn clears(&self) -> bool {
+        self.first < self.given_up
+    }
+
+    /// Frees some of the frames that are given up.
+    pub fn clear(&mut self) {
+        for _ in 0..LOOKED_AT.min(self.given_up.saturating_sub(self.first) as usize) {
+            let kept = self.kept.pop_front();
+            self.first += 1;
+            if let Some(Kept { frame: Some(frame), length, .. }) = kept {
+                self.counters.abandoned += 1;
+                self.put_away(frame, length);
+            }
+        }
+        F::drop_all(&mut self.settled);
     }
 
     pub fn next_copy(&self) -> u64 {

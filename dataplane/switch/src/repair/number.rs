@@ -28,15 +28,20 @@ pub(super) fn gaps_of(gaps: &Gaps, is_of_copies: bool, near: u64) -> impl Iterat
 /// The numbers of gaps, widened once.
 pub(super) struct Missing {
     gaps: [Range<u64>; GAPS],
+    count: usize,
 }
 
 impl Missing {
     pub fn new(gaps: impl Iterator<Item = (u64, u64)>) -> Self {
-        let mut gaps = gaps.map(|(start, length)| start..start + length);
-        Self { gaps: core::array::from_fn(|_| gaps.next().unwrap_or(0..0)) }
+        let mut missing = Self { gaps: [const { 0..0 }; GAPS], count: 0 };
+        for (place, (start, length)) in missing.gaps.iter_mut().zip(gaps) {
+            *place = start..start + length;
+            missing.count += 1;
+        }
+        missing
     }
 
     pub fn contains(&self, number: u64) -> bool {
-        self.gaps.iter().any(|gap| gap.contains(&number))
+        self.gaps[..self.count].iter().any(|gap| gap.contains(&number))
     }
 }

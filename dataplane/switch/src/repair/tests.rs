@@ -10,6 +10,8 @@ use wire::repair::NEW_LEN;
 const DELAY: Interval = Interval(50_000);
 const PERIOD: Interval = Interval(10_000);
 const FRAMES: u32 = 512;
+/// Frames that waited and go on at once.
+const RELEASED: usize = 3;
 /// The place of a shim, behind both addresses.
 const SHIM_AT: usize = 12;
 
@@ -113,6 +115,7 @@ impl World {
         }
         for end in [0, 1] {
             self.ends[end].turn(self.now);
+            self.release(end);
             if self.ends[end].status_due() <= self.now {
                 let status = self.ends[end].status(self.now, MacAddress([2, 0, 0, 0, 0, end as u8]));
                 self.put(end, Item::Status(status));
@@ -146,7 +149,13 @@ impl World {
                 }
             }
         }
-        while let Some(frame) = self.ends[end].take_released() {
+        self.release(end);
+    }
+
+    /// Lets some of what may go on go on.
+    fn release(&mut self, end: usize) {
+        for _ in 0..RELEASED {
+            let Some(frame) = self.ends[end].take_released() else { return };
             self.deliver(frame);
         }
     }

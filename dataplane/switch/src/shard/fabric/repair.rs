@@ -7,7 +7,7 @@ use super::egress::credit;
 use super::port_repair::{Unwrapped, repair_of};
 use super::senders::Watched;
 use super::services::send_next;
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, Network};
 use crate::egress::Turn;
 use crate::forwarding::{Verdict, flow_hash};
 use crate::frame::{Frame, Transmitter};
@@ -20,10 +20,14 @@ use core::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use units::{Nanos, PortId, PortSet, Priority, QueueId, WireBytes};
 use wire::grants;
+use wire::ip::IpProtocol;
+use wire::ipv4;
 use wire::repair::{BUCKETS, NEW_LEN, Shim, end_of_tags};
 
 /// Frames of a burst for which there is room from the start.
 const BURST: usize = 64;
+/// The most frames that waited and go on in one call, twice as many as a device gives in a burst.
+const RELEASED: usize = 64;
 
 impl<F: Frame> Fabric<F> {
     /// Starts or ends the repair of ports whose settings differ.
@@ -37,7 +41,9 @@ impl<F: Frame> Fabric<F> {
                 (Some(running), Some(new)) if running.end.settings() == new => {}
                 _ => {
                     place.iter_mut().for_each(|running| running.end.give_up());
-                    self.release(now, port);
+                    while self.repairs[port.index()].as_ref().is_some_and(|it| it.end.may_release()) {
+                        self.release(now, port, &mut { RELEASED });
+                    }
                     self.repairs[port.index()] = repair_of(settings);
                 }
             }
@@ -85,7 +91,7 @@ impl<F: Frame> Fabric<F> {
     ) {
         let Entrance { now, port, settings, .. } = *entrance;
         let mut ready = core::mem::take(&mut self.ready);
-        let mut carries_data = false;
+        let (mut carries_data, mut budget) = (false, RELEASED);
         for mut frame in burst.drain(..) {
             let Some(repair) = &mut self.repairs[port.index()] else { break };
             // A status may change what the next shim means.
@@ -111,10 +117,10 @@ impl<F: Frame> Fabric<F> {
                 carries_data = true;
                 self.hold(entrance, &shim, frame, &mut forward);
             }
-            self.release(now, port);
+            self.release(now, port, &mut budget);
         }
         carries_data |= self.take_ready(entrance, &mut ready, &mut forward);
-        self.release(now, port);
+        self.release(now, port, &mut budget);
         self.ready = ready;
         self.note_repair(now, port, settings);
         self.end_burst(now, port, carries_data);
@@ -183,11 +189,12 @@ impl<F: Frame> Fabric<F> {
         }
     }
 
-    /// Lets frames that were held go on whose turn it is.
-    fn release(&mut self, now: Nanos, port: PortId) {
-        loop {
+    /// Lets frames that were held go on whose turn it is, as many as `budget` says.
+    fn release(&mut self, now: Nanos, port: PortId, budget: &mut usize) {
+        while *budget > 0 {
             let Some(repair) = &mut self.repairs[port.index()] else { return };
             let Some(queued) = repair.end.take_released() else { return };
+            *budget -= 1;
             let held = &mut repair.held[queued.charge.group().index()];
             *held = *held - Volume { frames: 1, bytes: queued.length() };
             self.let_go_on(now, port, queued);
@@ -240,9 +247,7 @@ impl<F: Frame> Fabric<F> {
     ) {
         let Some(repair) = &mut self.repairs[port.index()] else { return };
         repair.end.turn(now);
-        if repair.end.may_release() {
-            self.release(now, port);
-        }
+        self.release(now, port, &mut { RELEASED });
         let (egress, mac) = (&mut self.egress[port.index()], self.ingress[port.index()].mac);
         let Some(repair) = &mut self.repairs[port.index()] else { return };
         send_next(now, mac, &mut repair.end, egress, out);
@@ -267,7 +272,7 @@ impl<F: Frame> Fabric<F> {
         let Self { ledger, egress, store, pools, rng, unsettled, senders, repairs, buckets, .. } = self;
         let Some(repair) = &mut repairs[port.index()] else { return false };
         let turn = turn.adding(WireBytes(NEW_LEN as u64));
-        let mut out = Numbered { now, end: &mut repair.end, buckets, out };
+        let mut out = Numbered { takes: repair.end.takes(now), end: &mut repair.end, buckets, out };
         let (egress, parts) = (&mut egress[port.index()], (store, pools, rng));
         let credit = credit(ledger, unsettled, port);
         let has_sent = match senders[port.index()].as_deref_mut().filter(|it| it.severe_from().is_some()) {
@@ -291,7 +296,8 @@ impl<F: Frame> Fabric<F> {
 
 /// A transmitter that numbers frames and keeps them.
 struct Numbered<'a, F, T> {
-    now: Nanos,
+    /// Whether the other end speaks, which nothing that leaves changes.
+    takes: bool,
     end: &'a mut End<F, Queued<F>>,
     buckets: &'a FixedState,
     out: &'a mut T,
@@ -299,7 +305,7 @@ struct Numbered<'a, F, T> {
 
 impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Numbered<'_, F, T> {
     fn room(&self) -> usize {
-        if self.end.takes(self.now) { self.out.room() } else { 0 }
+        if self.takes && self.end.has_room() { self.out.room() } else { 0 }
     }
 
     fn frame(&mut self, start: Nanos, mut frame: F) {
@@ -320,11 +326,26 @@ impl<F: Frame, T: Transmitter<F>> Transmitter<F> for Numbered<'_, F, T> {
 }
 
 /// The bucket of a frame: that of its flow.
+#[inline]
 fn bucket_of<F: Frame>(buckets: &FixedState, frame: &F) -> u16 {
-    let descriptor = Descriptor::parse(frame.headers(), frame.length());
-    let hash = match descriptor {
-        Some(descriptor) => flow_hash(buckets, &descriptor, frame.headers()),
-        None => buckets.hash_one(frame.headers()),
+    let headers = frame.headers();
+    let hash = match Descriptor::parse(headers, frame.length()) {
+        Some(descriptor) => match usual_flow(&descriptor, headers) {
+            Some(flow) => buckets.hash_one(flow),
+            None => flow_hash(buckets, &descriptor, headers),
+        },
+        None => buckets.hash_one(headers),
     };
     (hash % u64::from(BUCKETS)) as u16
+}
+
+/// The addresses and ports of a UDP packet over IPv4, which nearly all are, in two words; `None` for a fragment, as for any other.
+#[inline]
+fn usual_flow(descriptor: &Descriptor, headers: &[u8]) -> Option<(u64, u32)> {
+    let packet = headers.get(usize::from(descriptor.payload_offset)..)?;
+    let ip = (descriptor.network == Network::Ipv4).then(|| ipv4::View::known(packet))?;
+    let is_usual = ip.protocol() == IpProtocol::UDP && !ip.is_fragment();
+    let ports = packet.get(ip.header_len()..)?.first_chunk().filter(|_| is_usual)?;
+    let addresses = u64::from(ip.source().to_bits()) << 32 | u64::from(ip.destination().to_bits());
+    Some((addresses, u32::from_ne_bytes(*ports)))
 }

@@ -78,7 +78,11 @@ impl Pair {
 
     /// As they are once both ends have heard each other.
     fn up() -> Self {
-        let mut pair = Self::new([Some(repair()); 2]);
+        Self::up_with(repair())
+    }
+
+    fn up_with(repair: Repair) -> Self {
+        let mut pair = Self::new([Some(repair); 2]);
         for _ in 0..8 {
             pair.exchange(|_| true);
         }
@@ -133,6 +137,30 @@ fn frames_leave_as_they_are_until_both_ends_have_heard_each_other() {
     assert_eq!((data[0].len(), number_of(&data[0])), (100 + NEW_LEN, Some(0)));
     pair.take(1, LINK, data);
     assert_eq!(pair.sent(1, A), [frame(0, 1)], "the shim is gone");
+}
+
+#[test]
+fn many_frames_that_waited_go_on_in_several_calls_and_in_order() {
+    let mut pair = Pair::up_with(Repair { frames: 256, ..repair() });
+    let all: Vec<_> = (0..100).map(|number| frame(0, number)).collect();
+    pair.take(0, A, all.clone());
+    let mut came = Vec::new();
+    while came.is_empty() {
+        pair.now += PERIOD;
+        let is_lost = |it: &Vec<u8>| number_of(it) == Some(0) && it.len() == 100 + NEW_LEN;
+        let arrives = pair.sent(0, LINK).into_iter().filter(|it| !is_lost(it)).collect();
+        pair.take(1, LINK, arrives);
+        came = pair.sent(1, A);
+        if came.is_empty() {
+            let statuses = pair.sent(1, LINK);
+            pair.take(0, LINK, statuses);
+        }
+    }
+    assert_eq!(came.len(), 1 + 64, "the one that was lost, and a part of those that waited");
+    assert!(pair.ends[1].port_deadline(LINK) <= pair.now, "the rest goes on at once");
+    pair.sent(1, LINK);
+    came.extend(pair.sent(1, A));
+    assert_eq!(came, all);
 }
 
 #[test]
