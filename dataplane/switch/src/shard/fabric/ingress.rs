@@ -30,8 +30,8 @@ impl<F: Frame> Fabric<F> {
         forward: impl FnMut(&Descriptor, Priority, &mut F) -> (Verdict, QueueId),
     ) {
         self.look_before_burst(now, port);
-        let entrance = self.entrance(now, port, program);
         if self.ingress[port.index()].is_unusual() {
+            let entrance = self.entrance(now, port, program);
             if self.ingress[port.index()].unwraps {
                 return self.ingress_repaired(&entrance, burst, forward);
             }
@@ -39,6 +39,7 @@ impl<F: Frame> Fabric<F> {
                 self.drop_lossy(&entrance, burst);
             }
         }
+        let entrance = self.entrance(now, port, program);
         let carries_data = match burst.len() {
             // A lone frame skips the loop, which would prefetch for others.
             1 => burst.pop().is_some_and(|frame| self.receive_alone(&entrance, frame, links, forward)),
