@@ -68,5 +68,6 @@ pub use memory::{MemorySum, OnLink, packet_slot};
 pub use place::Location;
 pub use problem::{ConfigError, Problem, ProblemKind, Severity};
 pub use render::{reference, render, render_without_keys};
+pub use repair::sum::RepairSum;
 pub use round_trip::RoundTripSum;
 pub use thresholds::may_hold;

@@ -1,7 +1,7 @@
 //! Maximum occupancy of buffers and groups.
 
 use switch::program::{BufferSettings, GroupSettings, LosslessGroup, PortSettings, Threshold};
-use units::{BitRate, Bytes, Cells, Interval, WireBytes};
+use units::{Bytes, Cells, Interval, WireBytes};
 
 /// The capacity of the buffer in whole cells: its pools and all reserved bytes.
 pub(crate) fn capacity(buffer: &BufferSettings, ports: &[PortSettings]) -> Bytes {
@@ -30,11 +30,12 @@ pub fn may_hold(port: &PortSettings, buffer: &BufferSettings) -> Option<Bytes> {
     Some(fixed + shared.min(buffer.shared))
 }
 
-/// The least XON with which an egress port of `rate` never runs dry: after XON is passed, what is still queued lasts for
+/// The least XON with which an egress port of the rate of `port` never runs dry: after XON is passed, what is still queued lasts for
 /// the `round_trip` until the first new frame arrives ("Minimizing Buffer Utilization for Lossless Inter-DC Links",
-/// section III-B: `2 Rd D`). In cells, which frames of the worst lengths need.
-pub(crate) fn least_xon(rate: BitRate, round_trip: Interval) -> Bytes {
-    Cells::of_any_mix(WireBytes(rate.bytes_in(round_trip))).bytes()
+/// section III-B: `2 Rd D`). What repair holds may not leave, and comes on top. In cells, which frames of the worst lengths
+/// need.
+pub(crate) fn least_xon(port: &PortSettings, round_trip: Interval) -> Bytes {
+    Cells::of_any_mix(WireBytes(port.rate.bytes_in(round_trip)) + port.repaired_in_flight()).bytes()
 }
 
 /// The highest level of a threshold, in bytes: for a dynamic one, that of a single user of the pool.
@@ -69,6 +70,7 @@ pub(crate) fn least_shared(ports: &[PortSettings], buffer: &BufferSettings) -> B
 mod tests {
     use super::*;
     use switch::program::DynamicThreshold;
+    use units::BitRate;
     use wire::ethernet::MacAddress;
 
     fn group(xoff: Threshold) -> GroupSettings {

@@ -280,7 +280,13 @@ fn each_value_of_the_configuration_has_a_formula_on_the_page() {
 
 #[test]
 fn the_mbufs_are_the_sum_that_is_shown() {
-    let steps = steps(&request(80, 100, Scheme::BIFROST));
+    for repair in [false, true] {
+        mbufs_are_the_sum(&Request { repair, ..request(80, 100, Scheme::BIFROST) });
+    }
+}
+
+fn mbufs_are_the_sum(request: &Request) {
+    let steps = steps(request);
     let step = |name: &str| &steps.iter().find(|(_, step)| step.name == name).unwrap().1;
     let terms = |text: &str| text.split(" + ").map(|it| it.replace(',', "").parse::<u64>().unwrap()).sum();
     assert_eq!(step("mbufs").result.number(), terms(&step("mbufs").numbers), "{:?}", step("mbufs"));

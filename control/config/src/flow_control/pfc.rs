@@ -23,7 +23,8 @@ impl Planned for Plain {
 /// PFC: XON for full throughput, XOFF above it.
 pub(crate) fn thresholds(sheet: &mut Sheet, port: &PortSettings, round_trip: Interval) {
     let (level, frame) = (group(port), port.max_frame);
-    let xon_least = least_xon(port.rate, round_trip);
+    let xon_least = least_xon(port, round_trip);
+    let bytes = if port.repair.is_some() { "({repaired} + {BDP})" } else { "{BDP}" };
     let xoff = fixed(level.xoff);
     let (formula, source) = match xoff > xon_least + frame + frame {
         false => ("{XON_least} + {2 frames}", "two frames, so that one alone does not flap"),
@@ -31,11 +32,12 @@ pub(crate) fn thresholds(sheet: &mut Sheet, port: &PortSettings, round_trip: Int
     };
     sheet
         .term("BDP", WireBytes(port.rate.bytes_in(round_trip)))
+        .term("repaired", port.repaired_in_flight())
         .term("2 frames", format!("2 x {frame:#}"))
         .term("2 x HPCC's Kmax", format!("2 x {:#}", Bytes(xoff.0 / 2)))
         .step(
             "XON_least",
-            "{BDP}[ in cells:] x 96 / 89[, frames of 65 B being the worst]",
+            &format!("{bytes}[ in cells:] x 96 / 89[, frames of 65 B being the worst]"),
             xon_least,
             "Bifrost paper III-B: 2 Rd D, or the drain runs dry",
         )

@@ -12,6 +12,7 @@ use crate::core_load::lanes_for;
 use crate::gateway::Gateway;
 use crate::link::Link;
 use crate::lscc_sum::LsccSum;
+use crate::repair::sum::RepairSum;
 use crate::round_trip::RoundTripSum;
 
 /// A key for the gateways in memory. The files of people name a file with their own key.
@@ -72,6 +73,11 @@ impl Built {
     /// The figures of its bundle, of which cuts are noticed by the carrier; `None` for a single link.
     pub fn bundle(&self) -> Option<BundleSum> {
         BundleSum::all(&self.gateways[0]).pop()
+    }
+
+    /// What repair of the long link takes; `None` without it.
+    pub fn repair(&self) -> Option<RepairSum> {
+        RepairSum::new(self.long().0)
     }
 
     /// The port to the data center, and its link.

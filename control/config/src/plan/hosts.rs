@@ -51,14 +51,17 @@ impl Hosts {
         let bdp = rate.bytes_in(round_trip);
         let packets = bdp.div_ceil(wire.0.max(1));
         let window = packets * payload;
-        let (exponent, timeout) = timeout(round_trip + pauses.local);
+        let (paused, silent) = (round_trip + pauses.local, port.repair.map(|it| it.outage + round_trip * 3));
+        let (exponent, timeout) = timeout(paused.max(silent.unwrap_or_default()));
+        let longer = if silent.is_some() { " and {outage + 3 RTT}" } else { "" };
         let mut sheet = Sheet::default();
         sheet
             .term("rate of a host", rate)
             .term("RTT", round_trip)
             .terms([("packet on the wire", wire), ("path MTU", WireBytes(payload))])
             .term("n", exponent)
-            .term("RTT + pause_local", round_trip + pauses.local)
+            .term("RTT + pause_local", paused)
+            .term("outage + 3 RTT", silent.unwrap_or_default())
             .step("BDP_host", "{rate of a host} x {RTT} / 8", Bytes(bdp), "without queues")
             .step(
                 "packets",
@@ -74,7 +77,7 @@ impl Hosts {
             )
             .step(
                 "ack_timeout",
-                "4.096 us x 2^{n} > {RTT + pause_local}",
+                &format!("4.096 us x 2^{{n}} > {{RTT + pause_local}}{longer}"),
                 timeout,
                 "IBTA 9.7.6.1.3; n = 14 is a common default",
             );

@@ -47,7 +47,7 @@ impl Levels {
             let is_own = matches!(port.flow_control, FlowControl::Pfc);
             let xoff = if is_own {
                 let gap = port.max_frame + port.max_frame;
-                let xon = least_xon(port.rate, RoundTripSum::new(port, link)?.total());
+                let xon = least_xon(port, RoundTripSum::new(port, link)?.total());
                 let (_, kmax) = marks::usual(port.rate);
                 (xon + gap).max(kmax + kmax)
             } else {

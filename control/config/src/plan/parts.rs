@@ -14,13 +14,14 @@ use crate::headroom::{HeadroomSum, frame_time, response_quanta};
 use crate::link::Link;
 use crate::lscc_sum::LsccSum;
 use crate::memory::{MBUF_HEADROOM, MemorySum};
+use crate::repair::sum::and_repaired;
 use crate::round_trip::RoundTripSum;
 use crate::scenario::EcnDecl;
 use units::human::{rate, thousands};
 
 /// All parts, in their order.
 pub(super) fn all(built: &Built) -> Vec<Part> {
-    let parts = [Some(link(built)), headroom(built), Some(thresholds(built)), local(built)];
+    let parts = [Some(link(built)), repair(built), headroom(built), Some(thresholds(built)), local(built)];
     let marks = marks(built).into_iter().map(Some);
     parts.into_iter().chain(marks).chain([lscc(built), bundle(built), memory(built)]).flatten().collect()
 }
@@ -80,6 +81,11 @@ fn round_trip(sheet: &mut Sheet, terms: &RoundTripSum, source: &'static str) {
         );
 }
 
+/// What repair takes; `None` without it.
+fn repair(built: &Built) -> Option<Part> {
+    built.repair().map(|sum| sum.part(built.long().0))
+}
+
 /// The headroom of lh0, where headroom bounds it; `None` for schemes that bound arrivals themselves.
 fn headroom(built: &Built) -> Option<Part> {
     let (port, link) = built.long();
@@ -120,7 +126,9 @@ fn headroom_terms(sheet: &mut Sheet, built: &Built, port: &PortSettings, link: &
         .step("cable", "2 x {distance} x {rate} / (8 x {c})", sum.cable, "IEEE 802.1Q annex N")
         .step("waiting", "{rate} x {tx_window} / 8", sum.waiting, "a gateway hands frames over early")
         .step("interfaces", "{rate} x {interface_delay} / 8", sum.interfaces, "NICs, PHYs, worker turns");
-    let all = "2 x {frame_cells} + {cells} x ({sent} + {cable} + {waiting} + {interfaces} + {response})";
+    sheet.term("repaired", sum.repaired);
+    let passing = and_repaired(port, "repaired", "{sent} + {cable} + {waiting} + {interfaces} + {response}");
+    let all = format!("2 x {{frame_cells}} + {{cells}} x ({passing})");
     if link.lanes > 1 {
         terms_of_lanes(sheet, &sum, port, link);
         let all = all.replace("{response}", "{response} + {lead}");
@@ -128,7 +136,7 @@ fn headroom_terms(sheet: &mut Sheet, built: &Built, port: &PortSettings, link: &
     } else {
         let response = "max(64 B x {quanta}, {waiting})";
         sheet.step("response", response, sum.response, "IEEE 802.3 clause 31B.3.7");
-        headroom_of(sheet, all, &sum);
+        headroom_of(sheet, &all, &sum);
     }
     Some(())
 }
@@ -465,6 +473,9 @@ fn memory(built: &Built) -> Option<Part> {
     Some(sheet.part("The buffer of the gateway, its memory and hugepages"))
 }
 
+/// Those that hold mbufs.
+const MBUFS: &str = "{in_buffer} + {kept free} + {receive rings} + {transmit rings} + {caches of cores}";
+
 /// How many mbufs there are, and how large each is.
 fn mbufs_of(sheet: &mut Sheet, built: &Built, sum: &MemorySum) {
     let settings = built.with_devices.program.settings();
@@ -480,6 +491,7 @@ fn mbufs_of(sheet: &mut Sheet, built: &Built, sum: &MemorySum) {
             ("receive rings", sum.receive_rings),
             ("transmit rings", sum.transmit_rings),
             ("caches of cores", sum.in_hand()),
+            ("kept", sum.kept),
         ])
         .terms([
             ("frame and room of drivers", room - Bytes(MBUF_HEADROOM)),
@@ -494,7 +506,7 @@ fn mbufs_of(sheet: &mut Sheet, built: &Built, sum: &MemorySum) {
         )
         .step(
             "mbufs",
-            "{in_buffer} + {kept free} + {receive rings} + {transmit rings} + {caches of cores}",
+            &and_repaired(built.long().0, "kept", MBUFS),
             sum.mbufs(),
             "none on links: nothing is emulated",
         )

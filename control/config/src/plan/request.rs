@@ -37,6 +37,8 @@ pub struct Request {
     pub slot: Option<Interval>,
     /// Whether LSCC runs above the scheme.
     pub lscc: bool,
+    /// Whether the gateways repair what the long link loses.
+    pub repair: bool,
     /// The senders: the rate of their links, and their DCQCN.
     pub senders: Senders,
     /// The slowest rate at which the far side takes lossless frames, of all priorities together, which share it equally;
@@ -75,6 +77,7 @@ impl Request {
             scheme: Scheme::BIFROST,
             slot: None,
             lscc: false,
+            repair: false,
             senders: Senders::default(),
             drain: None,
             local_distance: Distance(300),
@@ -112,6 +115,16 @@ impl Request {
     pub fn whole_rate(&self) -> BitRate {
         let bits = self.rate.bits_per_second().saturating_mul(self.links.into());
         BitRate::new(bits).unwrap_or(self.rate)
+    }
+
+    /// What runs above the scheme, in words.
+    pub fn above(&self) -> &'static str {
+        match (self.lscc, self.repair) {
+            (false, false) => "",
+            (true, false) => " and LSCC",
+            (false, true) => " and repair",
+            (true, true) => ", LSCC and repair",
+        }
     }
 
     /// The number of lossless priorities.
@@ -198,6 +211,9 @@ pub enum PlanError {
         /// The links of the plan.
         links: u8,
     },
+    /// A proof loses no frame on a link.
+    #[error("a proof loses no frame on the link, so it shows nothing of repair; expected a plan without it")]
+    ProofOfRepair,
     /// The drain is faster than the link.
     #[error("a drain of {drain} is faster than the link; expected up to {rate}")]
     Drain {

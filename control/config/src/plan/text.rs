@@ -49,13 +49,13 @@ pub(super) fn text(request: &Request, end: usize, form: &Form<'_>) -> String {
     let mut out = String::new();
     let Request { distance, rate, scheme, links, .. } = request;
     let each = if *links > 1 { format!("{links} x ") } else { String::new() };
-    let above = if request.lscc { " and LSCC" } else { "" };
     let _ = write!(
         out,
-        "# A gateway with {} to the data center and {each}{rate} over {distance}, with {scheme}{above} on the long link.\n\
+        "# A gateway with {} to the data center and {each}{rate} over {distance}, with {scheme}{} on the long link.\n\
          # longspan plan has written it, and shows the formula of each value.\n\n\
          [gateway]\nname = \"{}\"\n\n[buffer]\n",
         request.whole_rate(),
+        request.above(),
         ENDS[end]
     );
     let _ = match form.levels {
@@ -104,6 +104,9 @@ fn local(out: &mut String, request: &Request, end: usize, form: &Form<'_>) {
 fn long(out: &mut String, request: &Request, (end, link): (usize, u8), form: &Form<'_>) {
     port(out, request, (&format!("{BUNDLE}{link}"), end, 2 + link), (request.rate, request.distance));
     let _ = writeln!(out, "flow_control = \"{}\"", request.scheme);
+    if request.repair {
+        out.push_str("repair = {}\n");
+    }
     common(out, request, form.levels.map(|levels| &levels.ports[1]));
     if let Some(slot) = form.slot.filter(|_| request.scheme.has_slots()) {
         let _ = write!(out, "\n[port.bifrost]\nslot = \"{slot}\"\n");

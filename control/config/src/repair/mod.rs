@@ -1,6 +1,7 @@
 //! Repair on a port, from its keys, and what it takes of the buffer.
 
 pub(crate) mod keys;
+pub(crate) mod sum;
 
 use std::path::Path;
 

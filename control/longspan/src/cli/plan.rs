@@ -19,6 +19,7 @@ use units::{BitRate, Bytes, Distance, Interval, ParseQuantityError, Priority};
   longspan plan --delay 5ms --rate 100G --lscc --senders 100G --out gateways
   longspan plan --distance 80km --rate 100G --out gateways --pci 0000:3b:00.0,0000:3b:00.1
   longspan plan --distance 80km --rate 100G --links 2 --scheme pfc
+  longspan plan --distance 3000km --rate 50G --repair
   longspan plan --distance 80km --rate 100G --explain
   longspan plan --distance 80km --rate 100G --prove
   longspan plan --distance 80km --rate 100G --toml -
@@ -56,6 +57,9 @@ pub struct PlanArgs {
     /// Run LSCC above the scheme
     #[arg(long)]
     pub lscc: bool,
+    /// Repair what the long link loses: with pfc or bifrost, one link and one lane
+    #[arg(long)]
+    pub repair: bool,
     /// Rate of a sender's link. Default: 25G
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = rate)]
     pub senders: Option<BitRate>,

@@ -9,6 +9,16 @@ pub fn plan(plan: &LinkPlan, proof: Option<Value>) -> Value {
     let request = &plan.built.request;
     let bundle = plan.built.bundle().map(|sum| crate::check::bundle_report(&sum));
     let memory = plan.built.with_devices.memory().map(|sum| sum.total().0);
+    let repair = plan.built.repair().map(|sum| {
+        json!({
+            "period_ns": sum.repair.period.0,
+            "retention_bytes": sum.repair.retention.0,
+            "frames": sum.repair.frames,
+            "numbers_bytes": sum.repair.numbers().0,
+            "more_buffer_bytes": sum.more.0,
+            "overhead_millionths": sum.overhead.number(),
+        })
+    });
     let rows = plan.schemes.iter().map(|(scheme, row)| match row {
         Ok(row) => json!({
             "scheme": scheme.word(),
@@ -37,6 +47,7 @@ pub fn plan(plan: &LinkPlan, proof: Option<Value>) -> Value {
         "holds": plan.lacks.is_empty(),
         "lacks": plan.lacks.iter().map(|lack| json!({ "of": lack.of, "why": lack.why })).collect::<Value>(),
         "lscc": request.lscc,
+        "repair": repair,
         "parts": plan.parts.iter().map(part).collect::<Value>(),
         "pauses": part(&plan.pauses.part),
         "pause_long_ns": plan.pauses.long.0,
@@ -93,6 +104,25 @@ fn neighbour(it: &Neighbour) -> Value {
 mod tests {
     use config::plan::Request;
     use units::Distance;
+
+    #[test]
+    fn repair_has_its_sizes_and_a_plan_without_it_none() {
+        let of = |repair| {
+            let request =
+                Request { repair, ..Request::new(Distance(3_000_000), super::BitRate::gigabits(50)) };
+            super::plan(&super::LinkPlan::new(&request).unwrap(), None)
+        };
+        assert_eq!(of(false)["repair"], serde_json::Value::Null);
+        let repair = &of(true)["repair"];
+        let of = |key: &str| repair[key].as_u64().unwrap();
+        assert_eq!(
+            (of("period_ns"), of("numbers_bytes")),
+            (100_000, switch::repair::Repair::NUMBER.0 * of("frames"))
+        );
+        let kept = of("retention_bytes");
+        assert_eq!((of("more_buffer_bytes"), of("frames")), (kept, kept / 512));
+        assert_eq!(of("overhead_millionths"), 2_872);
+    }
 
     #[test]
     fn several_links_have_the_figures_of_their_bundle_and_a_single_one_has_none() {

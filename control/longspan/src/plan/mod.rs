@@ -126,6 +126,7 @@ fn request(args: &PlanArgs) -> Result<Request, Failure> {
         scheme: args.scheme,
         slot: args.slot,
         lscc: args.lscc,
+        repair: args.repair,
         senders: config::Senders {
             rate: args.senders.unwrap_or(senders.rate),
             additive_increase: args.additive_increase.unwrap_or(senders.additive_increase),

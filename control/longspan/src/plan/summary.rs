@@ -15,19 +15,22 @@ const TEXT: usize = 14;
 /// The lines.
 pub fn summary(plan: &LinkPlan) -> String {
     let request = &plan.built.request;
-    let above = if request.lscc { " and LSCC" } else { "" };
     let config::plan::Request { distance, rate, mtu, scheme, links, .. } = request;
     let each = if *links > 1 { format!("{links} links of ") } else { String::new() };
-    let mut out = format!("Plan: {each}{distance:#} at {rate:#}, MTU {}, {scheme}{above}\n\n", mtu.0);
+    let mut out =
+        format!("Plan: {each}{distance:#} at {rate:#}, MTU {}, {scheme}{}\n\n", mtu.0, request.above());
     holds(&mut out, plan);
     line(&mut out, "buy", &to_buy(plan));
+    if let Some(sum) = plan.built.repair() {
+        line(&mut out, "repair", &sum.to_string());
+    }
     let sums = plan.built.bundle();
     sums.iter().flat_map(BundleSum::statements).for_each(|(head, said)| line(&mut out, &head, &said));
     line(&mut out, if sums.is_some() { "set each lh" } else { "set lh0" }, &settings(plan.built.long().0));
     line(&mut out, "set dc0", &settings(plan.built.local().0));
     line(&mut out, "pauses", &pauses(plan));
     line(&mut out, "hosts", &hosts(plan));
-    let prove = if sums.is_some() { "" } else { "--prove: in simulation; " };
+    let prove = if sums.is_some() || request.repair { "" } else { "--prove: in simulation; " };
     line(&mut out, "more", &format!("--explain: each formula; {prove}--out DIR: both configurations"));
     if let Some(note) = note(plan) {
         out += &format!("  {note}\n");
@@ -168,6 +171,18 @@ mod tests {
             assert!(words.contains(said), "{said}: {text}");
         }
         assert!(!text.contains("--prove"), "a proof is for one link");
+    }
+
+    #[test]
+    fn a_plan_with_repair_says_what_it_takes_in_a_line() {
+        let request = Request { repair: true, ..Request::new(Distance(3_000_000), BitRate::gigabits(50)) };
+        let text = summary(&LinkPlan::new(&request).unwrap());
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = "repair keeps up to 191 MB in 373,656 frames";
+        assert!(words.contains(said) && words.contains("shims take 0.2872 %"), "{text}");
+        assert!(text.contains("bifrost and repair\n") && !text.contains("--prove"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(!of(50, 3_000).contains("repair"));
     }
 
     #[test]

@@ -130,6 +130,9 @@ pub(crate) struct Far<F> {
 }
 
 impl<F> Far<F> {
+    /// Memory for each number that it looks at, and for a copy.
+    pub const NUMBER: usize = size_of::<Slot<F>>() + size_of::<bool>();
+
     pub fn new(capacity: usize) -> Self {
         Self {
             capacity,

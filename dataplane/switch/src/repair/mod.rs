@@ -14,11 +14,12 @@ pub use settings::{Repair, RepairError};
 
 use crate::frame::Frame;
 use crate::ledger::Volume;
+use crate::queue::Queued;
 use crate::service::{FrameRoom, Outgoing, Service};
 use far::Far;
 use near::{Near, Retention};
 use serde::{Deserialize, Serialize};
-use units::{Interval, Nanos, PrioritySet};
+use units::{Bytes, Interval, Nanos, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::grants;
 use wire::grants::repair::Message;
@@ -26,6 +27,14 @@ use wire::repair::Shim;
 
 /// Own statuses whose times are remembered, to measure the round trip: those of 400 ms.
 const TIMES: usize = 1 << 12;
+
+/// A handle to a frame: an mbuf has the size of a pointer.
+type Handle = core::ptr::NonNull<u8>;
+
+impl Repair {
+    /// Memory of an end for each of [`Repair::frames`], besides the frames themselves.
+    pub const NUMBER: Bytes = Bytes((Near::<Handle>::NUMBER + Far::<Queued<Handle>>::NUMBER) as u64);
+}
 
 /// The counters of an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

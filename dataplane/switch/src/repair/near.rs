@@ -108,6 +108,11 @@ pub(crate) struct Near<F> {
     pub counters: NearCounters,
 }
 
+impl<F> Near<F> {
+    /// Memory for each frame that may be kept: its number, and its places among those that are asked for and sent again.
+    pub const NUMBER: usize = size_of::<Kept<F>>() + 2 * size_of::<u64>();
+}
+
 impl<F: Frame> Near<F> {
     pub fn new(retention: Retention) -> Self {
         Self {

@@ -44,6 +44,11 @@ impl Repair {
         WireBytes(rate.bytes_in(self.period * Self::SILENT_AFTER))
     }
 
+    /// The memory of an end for numbers.
+    pub fn numbers(&self) -> Bytes {
+        Bytes(u64::from(self.frames) * Self::NUMBER.0)
+    }
+
     /// Checks it on a port with these `lossless` priorities.
     pub(crate) fn validate(&self, lossless: PrioritySet) -> Result<(), RepairError> {
         if self.priorities.is_empty() || !self.priorities.difference(lossless).is_empty() {

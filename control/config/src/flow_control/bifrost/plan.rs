@@ -8,6 +8,7 @@ use super::{most_held, overrun};
 use crate::plan::longest::{Longest, Sharing, Shown, group};
 use crate::plan::planned::{Planned, Unreached, message, pause};
 use crate::plan::step::Sheet;
+use crate::repair::sum::and_repaired;
 use crate::round_trip::peer_goes_on;
 
 /// A scheme with slots.
@@ -124,7 +125,7 @@ fn planned_buffer(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
     let (rate, terms) = (port.rate, slots.buffer_terms(port.rate, port.max_frame));
     let (least, frame) = (terms.total(), WireBytes::of_frame(port.max_frame));
     let third = WireBytes(rate.bytes_in(slots.slot));
-    let rest = slots.buffer - least - third;
+    let rest = slots.buffer - least - third - port.repaired_in_flight();
     let margin = match port.flow_control {
         FlowControl::Bifrost(_) => "on the wire; a third slot, as in Bifrost paper IV-C.2",
         _ => "on the wire; the third slot covers its longer round trip too",
@@ -137,6 +138,7 @@ fn planned_buffer(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
         .term("k MTU", format!("{} x {frame}", slots.check_every))
         .term("Rs lateness", WireBytes(terms.late))
         .term("Rs T, and Qref with LSCC", format!("{third} + {rest}"))
+        .term("repaired", port.repaired_in_flight())
         .step(
             "T",
             "the slot: with the least XOFF, unless stated",
@@ -157,7 +159,12 @@ fn planned_buffer(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
             least,
             "Bifrost paper, IV-C and IV-D",
         )
-        .step("H", "{H_least} + {Rs T, and Qref with LSCC}", slots.buffer, margin);
+        .step(
+            "H",
+            &and_repaired(port, "repaired", "{H_least} + {Rs T, and Qref with LSCC}"),
+            slots.buffer,
+            margin,
+        );
 }
 
 /// The group beneath H, which acts only if Bifrost has failed.
@@ -169,9 +176,10 @@ fn beneath(sheet: &mut Sheet, slots: &Bifrost, port: &PortSettings) {
         .terms([("RTT / T", slots.round_trip.0.div_ceil(slots.slot.0))])
         .term("(MTU + Rs ahead)", format!("x ({frame} + {ahead})"))
         .term("frames", format!("x {max_frame:#}"))
+        .term("lost unseen", port.lost_unknown())
         .step(
             "leaked",
-            "({RTT / T} + 2) {(MTU + Rs ahead)}[, ahead at most T]",
+            &and_repaired(port, "lost unseen", "({RTT / T} + 2) {(MTU + Rs ahead)}[, ahead at most T]"),
             overrun(slots, port),
             "docs/bifrost.md: what a pause that arrives does not stop",
         )

@@ -105,10 +105,13 @@ impl Proof {
     /// divided by a number; nearly all terms of the plan are in proportion to the rate.
     ///
     /// # Errors
-    /// [`PlanError`] if there is no plan for the lower rate, or if it is for several links.
+    /// [`PlanError`] if there is no plan for the lower rate, or if it is for several links or with repair.
     pub fn new(built: &Built) -> Result<Self, PlanError> {
         if built.request.links > 1 {
             return Err(PlanError::ProofOfLinks { links: built.request.links });
+        }
+        if built.request.repair {
+            return Err(PlanError::ProofOfRepair);
         }
         let divisor = frames(built).div_ceil(FRAMES).max(1);
         let (built, other_slot) = match divisor {
