@@ -183,6 +183,8 @@ pub struct MemorySum {
     pub transmit_rings: u64,
     /// Mbufs of frames that are kept for repair.
     pub kept: u64,
+    /// Ordinary memory for the numbers of repair.
+    pub numbers: Bytes,
     /// Mbufs on each emulated link.
     pub links: Vec<OnLink>,
     /// The number of worker cores: the lanes, or the cores of ports. If they are not stated, one for each device.
@@ -235,6 +237,7 @@ impl MemorySum {
     /// The sum for a gateway.
     pub(crate) fn new(settings: &Settings, runtime: &Runtime) -> Self {
         let (devices, lanes) = (|| runtime.devices.iter().flatten(), lanes(runtime));
+        let repairs = || settings.ports.iter().filter_map(|port| port.repair);
         let links = runtime.emulations.iter().zip(&settings.ports).enumerate();
         let links = links.filter_map(|(index, (emulation, port))| {
             let id = PortId(u16::try_from(index).ok()?);
@@ -246,7 +249,8 @@ impl MemorySum {
             kept_free: devices().count() as u64 * lanes * KEPT_FREE,
             receive_rings: devices().map(|device| lanes * u64::from(device.receive_descriptors)).sum(),
             transmit_rings: devices().map(|device| lanes * u64::from(device.transmit_descriptors)).sum(),
-            kept: settings.ports.iter().filter_map(|port| port.repair).map(|it| u64::from(it.frames)).sum(),
+            kept: repairs().map(|it| u64::from(it.frames)).sum(),
+            numbers: repairs().map(|it| it.numbers()).sum(),
             links: links.collect(),
             cores: cores(runtime),
             longest_control: longest_control(&settings.ports),
@@ -308,8 +312,13 @@ impl MemorySum {
     }
 
     /// The memory of all mbufs, without what DPDK needs for itself.
-    pub fn total(&self) -> Bytes {
+    pub fn frames(&self) -> Bytes {
         self.data() + self.control()
+    }
+
+    /// The memory of all mbufs and numbers.
+    pub fn total(&self) -> Bytes {
+        self.frames() + self.numbers
     }
 
     /// The frames on the emulated link behind `port`, if there is one.
@@ -344,6 +353,9 @@ impl fmt::Display for MemorySum {
         line(thousands(self.mbufs()), &format!("mbufs of {:#}, with their pool:", self.mbuf()))?;
         line(bytes(self.data().0), "for data frames")?;
         line(bytes(self.control().0), &format!("for {} control frames", thousands(self.control_mbufs())))?;
+        if self.numbers > Bytes::ZERO {
+            line(bytes(self.numbers.0), "for numbers of repair, beside hugepages")?;
+        }
         write!(f, "  {:>14} in all", bytes(self.total().0))
     }
 }

@@ -257,6 +257,26 @@ fn memory_is_the_sum_of_all_places_where_frames_may_be() {
 }
 
 #[test]
+fn repair_keeps_mbufs_and_takes_ordinary_memory_for_numbers_which_is_in_the_sum() {
+    let of = |repair: &str| {
+        let keys =
+            "device = { vdev = \"net_ring0\" }\ndistance = \"80km\"\nlossless = [{ priorities = [3] }]\n";
+        valid(&two_ports(&format!("{keys}{repair}"))).memory().unwrap()
+    };
+    let (without, with) = (of(""), of("repair = { frames = 10000 }"));
+    assert_eq!((without.kept, without.numbers, without.total()), (0, Bytes::ZERO, without.frames()));
+    let numbers = Bytes(10_000 * switch::repair::Repair::NUMBER.0);
+    assert_eq!((with.kept, with.numbers, with.total()), (10_000, numbers, with.frames() + numbers));
+    let said = [
+        "\n          10,000 kept in case the other end has not got them\n".to_owned(),
+        format!("\n  {:>14} for numbers of repair, beside hugepages\n", units::human::bytes(numbers.0)),
+    ];
+    assert!(said.iter().all(|line| with.to_string().contains(line)), "{with}");
+    assert!(with.to_string().ends_with(&format!("{} in all", units::human::bytes(with.total().0))), "{with}");
+    assert!(!without.to_string().contains("repair") && !without.to_string().contains("kept in case"));
+}
+
+#[test]
 fn duplicates_and_frames_that_are_held_back_need_room_on_the_link_too() {
     let link = |more: &str| {
         let text = two_ports(&format!(

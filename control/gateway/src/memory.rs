@@ -24,7 +24,8 @@ const CACHE: u32 = 256;
 /// # Errors
 /// [`RunError::Memory`] with the sum where the machine has less; [`RunError::Dpdk`] otherwise.
 pub fn start_dpdk(gateway: &Gateway, sum: &MemorySum) -> Result<Eal, RunError> {
-    let wanted = Bytes(sum.total().0 + OWN.0);
+    refuse_without(sum.numbers, sum)?;
+    let wanted = Bytes(sum.frames().0 + OWN.0);
     let in_pages = Bytes(ordinary(sum).0 + OWN.0);
     let hugepages = gateway.runtime.dpdk.hugepages;
     if hugepages != Hugepages::Never {
@@ -38,14 +39,20 @@ pub fn start_dpdk(gateway: &Gateway, sum: &MemorySum) -> Result<Eal, RunError> {
             outcome => return Ok(outcome?),
         }
     }
-    if let Some(available) = available_memory()
-        && available < in_pages
-    {
-        let reason =
-            format!("the machine has only {available} of memory available, and {in_pages} are needed");
-        return Err(RunError::Memory { sum: sum.to_string(), reason });
-    }
+    refuse_without(in_pages + sum.numbers, sum)?;
     Ok(Eal::start(&options(gateway, Memory::Ordinary(in_pages)))?)
+}
+
+/// Refuses to start where the machine has less than `needed` of ordinary memory.
+fn refuse_without(needed: Bytes, sum: &MemorySum) -> Result<(), RunError> {
+    match available_memory().filter(|available| *available < needed) {
+        None => Ok(()),
+        Some(available) => {
+            let reason =
+                format!("the machine has only {available} of memory available, and {needed} are needed");
+            Err(RunError::Memory { sum: sum.to_string(), reason })
+        }
+    }
 }
 
 /// The size of the buffers in ordinary memory. A buffer that fits into a page never crosses its end.
@@ -125,7 +132,7 @@ impl Buffers {
         };
         let data = pool("data", sum.mbufs(), sum.data_room())?;
         let control = pool("control", sum.control_mbufs(), sum.control_room())?;
-        Ok(Self { data, control, size: sum.total() })
+        Ok(Self { data, control, size: sum.frames() })
     }
 }
 
@@ -175,6 +182,23 @@ mod tests {
                     LazyFree:   0 kB\nAnonHugePages:    64 kB\nShmemPmdMapped:    0 kB\n";
         assert_eq!(Resident::of(sums), Resident { all: Bytes(96 << 10), huge: Bytes(64 << 10) });
         assert_eq!(Resident::of(""), Resident::default());
+    }
+
+    #[test]
+    fn a_gateway_that_needs_more_memory_than_there_is_does_not_start_and_says_for_what() {
+        let ports = ["dc0", "lh0"].map(|name| {
+            format!(
+                "[[port]]\nname = \"{name}\"\nrate = \"10G\"\ndistance = \"80km\"\nlossless = [{{ priorities = [3] }}]\n\
+                 device = {{ vdev = \"net_null_{name}\" }}\n"
+            )
+        });
+        let text = format!("[buffer]\nshared = \"64MiB\"\n{}repair = {{}}\n", ports.concat());
+        let sum = config::parse(&text, "gw.toml").unwrap().memory().unwrap();
+        assert!(refuse_without(sum.numbers, &sum).is_ok(), "some hundred kB");
+        let Err(RunError::Memory { sum: said, reason }) = refuse_without(Bytes(u64::MAX), &sum) else {
+            panic!("it starts")
+        };
+        assert!(said.contains("for numbers of repair") && reason.contains("are needed"), "{said}: {reason}");
     }
 
     #[test]

@@ -246,6 +246,7 @@ fn memory_report(sum: &MemorySum) -> Value {
         "mbufs": sum.mbufs(),
         "mbuf_bytes": sum.mbuf().0,
         "control_mbufs": sum.control_mbufs(),
+        "repair_numbers_bytes": sum.numbers.0,
         "total_bytes": sum.total().0,
     })
 }
@@ -267,6 +268,29 @@ fn problem_report(problem: &Problem) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_memory_of_repair_is_in_the_sum() {
+        let ports = ["dc0", "lh0"].map(|name| {
+            format!(
+                "[[port]]\nname = \"{name}\"\nrate = \"10G\"\ndistance = \"80km\"\nlossless = [{{ priorities = [3] }}]\n\
+                 device = {{ vdev = \"net_null_{name}\" }}\n"
+            )
+        });
+        let of = |repair: &str| {
+            let text = format!("[buffer]\nshared = \"64MiB\"\n{}{repair}", ports.concat());
+            let sum = config::parse(&text, "gw.toml").unwrap().memory().unwrap();
+            (memory_report(&sum), sum)
+        };
+        let ((without, _), (with, sum)) = (of(""), of("repair = {}\n"));
+        assert_eq!(
+            (&without["repair_numbers_bytes"], &without["kept_for_repair_frames"]),
+            (&json!(0), &json!(0))
+        );
+        let frames = with["kept_for_repair_frames"].as_u64().unwrap();
+        assert_eq!(with["repair_numbers_bytes"], frames * switch::repair::Repair::NUMBER.0);
+        assert_eq!(with["total_bytes"], (sum.frames() + sum.numbers).0);
+    }
 
     #[test]
     fn a_bundle_has_a_line_for_all_links_for_one_less_and_for_a_cut_and_a_file_without_has_none() {

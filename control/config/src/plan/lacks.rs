@@ -79,7 +79,7 @@ fn with_lanes(built: &Built, cores: &[CoreLoad]) -> String {
 
 /// More memory than there is, where that is stated.
 fn memory(built: &Built) -> Option<Lack> {
-    let (needed, there) = (built.with_devices.memory()?.total(), built.request.memory?);
+    let (needed, there) = (built.with_devices.memory()?.frames(), built.request.memory?);
     let why = || format!("{needed} are needed, and there are {there}");
     (needed > there).then(|| Lack { of: "memory", why: why() })
 }

@@ -432,7 +432,7 @@ fn bundle(built: &Built) -> Option<Part> {
 fn memory(built: &Built) -> Option<Part> {
     let buffer = built.gateways[0].program.settings().buffer;
     let sum = built.with_devices.memory()?;
-    let (mbufs, mbuf, total) = (sum.mbufs(), sum.mbuf(), sum.total());
+    let (mbufs, mbuf, total) = (sum.mbufs(), sum.mbuf(), sum.frames());
     let mut sheet = Sheet::default();
     sheet
         .terms([

@@ -8,7 +8,7 @@ use units::BitRate;
 pub fn plan(plan: &LinkPlan, proof: Option<Value>) -> Value {
     let request = &plan.built.request;
     let bundle = plan.built.bundle().map(|sum| crate::check::bundle_report(&sum));
-    let memory = plan.built.with_devices.memory().map(|sum| sum.total().0);
+    let memory = plan.built.with_devices.memory().map(|sum| sum.frames().0);
     let repair = plan.built.repair().map(|sum| {
         json!({
             "period_ns": sum.repair.period.0,

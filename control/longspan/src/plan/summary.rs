@@ -75,7 +75,7 @@ fn holds(out: &mut String, plan: &LinkPlan) {
 fn to_buy(plan: &LinkPlan) -> String {
     let gateway = &plan.built.with_devices;
     let (cores, sum) = (gateway.cores().len(), gateway.memory());
-    let (memory, buffer) = sum.map_or((Bytes::ZERO, Bytes::ZERO), |sum| (sum.total(), sum.buffer));
+    let (memory, buffer) = sum.map_or((Bytes::ZERO, Bytes::ZERO), |sum| (sum.frames(), sum.buffer));
     let of_ports = match plan.built.request.links {
         1 => String::new(),
         links => format!(" for a buffer of {buffer:#} of {} ports", links + 1),
