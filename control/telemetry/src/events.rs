@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 use switch::liveness::{DownCause, LinkChange};
+use switch::repair::RepairChange;
 use switch::{FlowChange, Happening, WatchdogChange};
 use units::{PortId, Priority};
 
@@ -79,6 +80,8 @@ kinds! {
     LostOnLink = "lost_on_link" { frames: u64 }
     /// A hello of another link came: a cable is crossed
     Crossed = "crossed" { chassis: String, bundle: u8, member: u8 }
+    /// Both ends of a repaired link have met, or repair was lost, and frames that were kept are given up
+    Repair = "repair" { up: bool, cause: Option<&'static str>, abandoned_frames: u64 }
     /// Routes and neighbours of the kernel took effect, or it has more than the gateway takes, or a TAP is gone
     Kernel = "kernel" { routes: u64, refused: Option<String> }
     /// A link went up or down
@@ -180,6 +183,7 @@ impl From<&switch::Event> for What {
             }
             Happening::Flow(change) => flow(&change),
             Happening::Link(change) => link(change),
+            Happening::Repair(change) => repair(change),
             Happening::Lost { events } => Self::Lost { events },
         }
     }
@@ -193,6 +197,15 @@ fn link(change: LinkChange) -> What {
         LinkChange::Lost { frames } => What::LostOnLink { frames },
         LinkChange::Crossed { place } => {
             What::Crossed { chassis: place.chassis.to_string(), bundle: place.bundle, member: place.member }
+        }
+    }
+}
+
+fn repair(change: RepairChange) -> What {
+    match change {
+        RepairChange::Met => What::Repair { up: true, cause: None, abandoned_frames: 0 },
+        RepairChange::Lost { cause, abandoned } => {
+            What::Repair { up: false, cause: Some(cause.name()), abandoned_frames: abandoned }
         }
     }
 }

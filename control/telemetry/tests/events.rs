@@ -25,6 +25,18 @@ fn an_event_of_a_switch_is_a_line_of_json_with_the_name_of_its_port() {
 }
 
 #[test]
+fn an_event_of_repair_says_whether_frames_are_numbered_and_if_not_why_and_what_is_given_up() {
+    use switch::repair::{RepairChange, RepairLoss};
+    let line = |change| {
+        let (at, port, what) = (Nanos(7), Some(PortId(0)), Happening::Repair(change));
+        serde_json::to_string(&What::from(&switch::Event { at, port, priority: None, what })).unwrap()
+    };
+    assert_eq!(line(RepairChange::Met), r#"{"kind":"repair","up":true,"cause":null,"abandoned_frames":0}"#);
+    let lost = RepairChange::Lost { cause: RepairLoss::NewSession, abandoned: 9 };
+    assert_eq!(line(lost), r#"{"kind":"repair","up":false,"cause":"new_session","abandoned_frames":9}"#);
+}
+
+#[test]
 fn every_kind_of_event_of_a_switch_is_written_under_its_name() {
     for kind in EventKind::ALL {
         assert!(KINDS.iter().any(|it| it.name == kind.name()), "{}", kind.name());

@@ -20,6 +20,7 @@ use crate::flows::FlowChange;
 use crate::ledger::Volume;
 use crate::liveness::LinkChange;
 use crate::reason::DropReason;
+use crate::repair::RepairChange;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, Priority};
 
@@ -98,6 +99,8 @@ pub enum Happening {
     Flow(FlowChange),
     /// The link of a member of a bundle changed, as its liveness says.
     Link(LinkChange),
+    /// Both ends of a repaired link have met, or repair was lost.
+    Repair(RepairChange),
     /// Events that found no room.
     Lost {
         /// Their number.
@@ -122,6 +125,7 @@ impl Happening {
             Self::Link(LinkChange::State { .. }) => EventKind::Liveness,
             Self::Link(LinkChange::Lost { .. }) => EventKind::LostOnLink,
             Self::Link(LinkChange::Crossed { .. }) => EventKind::Crossed,
+            Self::Repair(_) => EventKind::Repair,
             Self::Lost { .. } => EventKind::Lost,
         }
     }
@@ -139,6 +143,7 @@ impl Happening {
             | Self::Dropped { .. }
             | Self::EcnThresholds { .. }
             | Self::Link(_)
+            | Self::Repair(_)
             | Self::Lost { .. } => false,
         }
     }
@@ -173,6 +178,8 @@ units::named! {
         LostOnLink = "lost_on_link",
         /// [`LinkChange::Crossed`].
         Crossed = "crossed",
+        /// [`Happening::Repair`].
+        Repair = "repair",
         /// [`Happening::Lost`].
         Lost = "lost",
     }

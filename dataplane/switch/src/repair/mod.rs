@@ -1,12 +1,15 @@
 //! Repair of what a link loses: both of its ends keep what they have sent, tell each other what has arrived, and send
 //! again what has not. `docs/repair.md` tells what it is for.
 
+mod change;
 mod far;
 pub(crate) mod figures;
 mod near;
 mod number;
 mod settings;
 
+pub(crate) use change::Standing;
+pub use change::{RepairChange, RepairLoss};
 pub(crate) use far::Arrival;
 pub use far::FarCounters;
 pub use near::NearCounters;
@@ -363,6 +366,12 @@ impl<F: Frame, H> End<F, H> {
             return Nanos::ZERO;
         }
         self.status_due().min(self.again_due()).max(free_at).min(self.outage_at())
+    }
+
+    /// What events tell of it.
+    pub fn standing(&self) -> Standing {
+        let RepairCounters { sessions, outages, .. } = self.counters;
+        Standing { is_up: self.is_up(), sessions, outages, abandoned: self.near.abandoned() }
     }
 
     /// Its report.

@@ -372,6 +372,11 @@ impl<F: Frame> Near<F> {
         (self.given_up, self.looks_at) = (self.next, u64::MAX);
     }
 
+    /// All frames that were given up, free or not.
+    pub fn abandoned(&self) -> u64 {
+        self.counters.abandoned + if self.clears() { self.held.frames } else { 0 }
+    }
+
     /// Whether frames that are given up are not free yet.
     pub fn clears(&self) -> bool {
         self.first < self.given_up

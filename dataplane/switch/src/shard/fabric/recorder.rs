@@ -6,6 +6,7 @@ use crate::event::{DropWatch, Event, Events, Happening, PauseDirection, PortHalf
 use crate::flow_control::PauseTimes;
 use crate::ingress::IngressPort;
 use crate::liveness::LivenessEvent;
+use crate::repair::Standing;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, PortId, PortSet, Priority, PrioritySet};
 
@@ -30,6 +31,7 @@ struct Known {
     in_headroom: PrioritySet,
     came_in: DropWatch,
     on_the_way_out: DropWatch,
+    repair: Standing,
 }
 
 impl Known {
@@ -41,6 +43,7 @@ impl Known {
             in_headroom: PrioritySet::EMPTY,
             came_in: DropWatch::default(),
             on_the_way_out: DropWatch::default(),
+            repair: Standing::default(),
         }
     }
 }
@@ -83,6 +86,15 @@ impl Recorder {
     pub fn note_link(&mut self, port: PortId, event: LivenessEvent) {
         let what = Happening::Link(event.change);
         self.events.note(Event { at: event.at, port: Some(port), priority: None, what });
+    }
+
+    /// Notes what has changed in the repair of `port`.
+    pub fn note_repair(&mut self, now: Nanos, port: PortId, standing: Standing) {
+        let Some(known) = self.ports.get_mut(port.index()) else { return };
+        for change in known.repair.follow(standing) {
+            let what = Happening::Repair(change);
+            self.events.note(Event { at: now, port: Some(port), priority: None, what });
+        }
     }
 
     /// Notes a step of ECN thresholds, which has led to `report`.

@@ -233,6 +233,7 @@ impl<F: Frame> Fabric<F> {
         let longest = WireBytes::of_frame(settings.max_frame);
         self.ingress[port.index()].scheme.note_unrepaired(repair.unrepaired(longest));
         self.egress[port.index()].gate.withhold(!repair.end.takes(now));
+        self.recorder.note_repair(now, port, repair.end.standing());
         self.changed.insert(port);
     }
 

@@ -2,9 +2,10 @@
 
 use super::follow::Sent;
 use super::*;
+use crate::event::Happening;
 use crate::program::{GroupSettings, LosslessGroup, Threshold};
 use crate::reason::DropReason;
-use crate::repair::{Repair, RepairReport};
+use crate::repair::{Repair, RepairChange, RepairLoss, RepairReport};
 use units::{Interval, WireBytes};
 use wire::grants;
 use wire::repair::{AGAIN_LEN, NEW_LEN, Shim};
@@ -118,6 +119,45 @@ impl Pair {
         let dropped = &self.ends[end].ingress_counters(port).dropped;
         dropped.iter().map(|by| by[reason.index()].frames).sum()
     }
+}
+
+/// The changes of repair that `end` has noted since the last call.
+fn changes(pair: &mut Pair, end: usize) -> Vec<RepairChange> {
+    let mut changes = Vec::new();
+    pair.ends[end].take_events(pair.now, |events| {
+        changes.extend(events.drain(..).filter_map(|event| match event.what {
+            Happening::Repair(change) => Some(change),
+            _ => None,
+        }));
+    });
+    changes
+}
+
+#[test]
+fn events_say_when_both_ends_have_met_and_why_repair_was_lost_and_how_many_frames_were_given_up() {
+    let silent = |abandoned| RepairChange::Lost { cause: RepairLoss::Silence, abandoned };
+    let mut pair = Pair::new([Some(repair()); 2]);
+    pair.ends.iter_mut().for_each(Shard::record_events);
+    let meet = |pair: &mut Pair| (0..8).for_each(|_| pair.exchange(|_| true));
+    meet(&mut pair);
+    assert_eq!([0, 1].map(|end| changes(&mut pair, end)), [[RepairChange::Met]; 2]);
+    meet(&mut pair);
+    pair.take(0, A, vec![frame(0, 1), frame(0, 2)]);
+    pair.exchange(grants::is_frame);
+    assert_eq!([0, 1].map(|end| changes(&mut pair, end)), [[]; 2], "what goes on is no event");
+    pair.now += repair().outage + Interval::from_millis(1);
+    pair.exchange(|_| false);
+    assert_eq!([0, 1].map(|end| changes(&mut pair, end)), [[silent(2)], [silent(0)]]);
+    meet(&mut pair);
+    assert_eq!([0, 1].map(|end| changes(&mut pair, end)), [[RepairChange::Met]; 2]);
+    // The far end starts anew, and its new session counts once the old one is silent.
+    pair.take(0, A, vec![frame(0, 3)]);
+    pair.exchange(|_| false);
+    pair.ends[1] = switch(2, Some(repair()));
+    pair.now += Repair::REST * Repair::SILENT_AFTER;
+    meet(&mut pair);
+    let lost = RepairChange::Lost { cause: RepairLoss::NewSession, abandoned: 1 };
+    assert_eq!(changes(&mut pair, 0), [lost, RepairChange::Met]);
 }
 
 fn number_of(frame: &[u8]) -> Option<u32> {
