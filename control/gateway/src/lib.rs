@@ -86,7 +86,7 @@ pub use control::Ended;
 #[cfg(feature = "dpdk")]
 pub use device_error::DeviceError;
 #[cfg(feature = "dpdk")]
-pub use device_mtu::MtuError;
+pub use device_mtu::{MtuError, Promised};
 #[cfg(feature = "dpdk")]
 pub use dpdk::ResidentMemory;
 #[cfg(feature = "dpdk")]

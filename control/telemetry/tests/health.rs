@@ -294,6 +294,20 @@ fn a_device_that_kept_pauses_is_named_with_their_number_until_a_period_without_o
 }
 
 #[test]
+fn a_short_mtu_of_a_repaired_port_names_what_repair_adds() {
+    let found = |places| {
+        let snapshot = with(places);
+        let health = Health::of(&Period::since_start(&snapshot), None);
+        let mut findings = health.classes.into_iter().flat_map(|class| class.findings);
+        findings.find(|finding| finding.rule == "short_mtu").unwrap().found
+    };
+    let with = found(&[("/ports/1/short_mtu", "1500"), ("/ports/1/repair", r#"{"is_up": 0}"#)]);
+    let without = found(&[("/ports/1/short_mtu", "1500")]);
+    assert!(with.contains("promises longer packets, to which repair adds 16 bytes: these"), "{with}");
+    assert!(without.contains("promises longer packets: these"), "{without}");
+}
+
+#[test]
 fn a_finding_of_several_classes_is_told_once() {
     let snapshot = with(&[("/memory/mbufs_in_use", "65000")]);
     let page = render(&Health::of(&Period::since_start(&snapshot), None));

@@ -11,6 +11,7 @@ use crate::period::PortPeriod;
 use crate::snapshot::WorkerReport;
 use switch::PauseCause;
 use units::human::{bytes, count_of, duration, nanos, percent, rate, thousands};
+use wire::repair::AGAIN_LEN;
 
 /// A rule.
 #[derive(Debug)]
@@ -253,8 +254,12 @@ fn allowance(class: &Class<'_>) -> f64 {
 fn short_mtu(class: &Class<'_>) -> Option<String> {
     let mtu = class.port.now.short_mtu?;
     let device = &class.port.now.device.name;
+    let added = match class.port.figure("repair", "is_up") {
+        Some(_) => format!(", to which repair adds {AGAIN_LEN} bytes"),
+        None => String::new(),
+    };
     Some(format!(
-        "{device} has an MTU of {mtu}, and the port promises longer packets: these are dropped as oversize."
+        "{device} has an MTU of {mtu}, and the port promises longer packets{added}: these are dropped as oversize."
     ))
 }
 
