@@ -253,7 +253,7 @@ fn hops<F: Frame>(now: Nanos, node: NodeId, shard: &Shard<F>) -> Vec<(PausedQueu
     let stormed = queues.filter(|(port, priority)| shard.queue(now, *port, *priority).stormed);
     let ledgers = [shard.ledger()];
     let sources = stormed.flat_map(|(port, priority)| {
-        let of_queue = Source::of_queue(shard.program(), &ledgers, port, priority);
+        let of_queue = Source::of_queue(shard.program(), &ledgers, (port, priority), Default::default());
         of_queue.map(move |source| (PausedQueue { node, port, priority }, source.ingress, source.priority))
     });
     sources.filter(|(_, ingress, group)| shard.pauses(now, *ingress).sent.contains(*group)).collect()

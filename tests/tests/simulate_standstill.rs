@@ -6,17 +6,18 @@ use conformance::{A, B, C, P3};
 use core::net::{IpAddr, Ipv4Addr};
 use endpoint::{GoBackN, HostSettings, Transport};
 use ipnet::IpNet;
-use simulation::{Ending, Faults, NodeId, Options, PausedQueue, SwitchOutcome};
+use simulation::{Ending, Faults, FlowSpec, NodeId, Options, PausedQueue, SwitchOutcome};
 use switch::program::Settings;
+use switch::repair::Repair;
 use switch::{ForwardingSettings, Neighbour, Route, RouteSettings};
-use units::{BitRate, Interval, Nanos, PortId, WireBytes};
+use units::{BitRate, Interval, Nanos, PortId, PrioritySet, WireBytes};
 
 const RATE: BitRate = BitRate::gigabits(100);
 const SWITCHES: u16 = 4;
 
 /// Switch `number` of a ring: a host behind port A, the next switch behind port B, the last one behind C.
-/// Everything goes round in one direction.
-fn of_ring(number: u16) -> Settings {
+/// Everything goes round in one direction, over links with this repair.
+fn of_ring(number: u16, repair: Option<Repair>) -> Settings {
     let next = IpAddr::from(Ipv4Addr::new(10, 9, number as u8, 1));
     let own = IpAddr::from(host_v4(PortId(number)));
     let routes = (0..SWITCHES).filter(|other| *other != number).filter_map(|other| {
@@ -32,13 +33,16 @@ fn of_ring(number: u16) -> Settings {
     for port in &mut settings.ports {
         port.groups[3] = lossless(40_000, 30_000, 100_000);
     }
+    for port in [B, C] {
+        settings.ports[port.index()].repair = repair;
+    }
     settings
 }
 
 /// A ring of switches, with a host at each.
-fn ring() -> (Plan, Vec<NodeId>) {
+fn ring(repair: Option<Repair>) -> (Plan, Vec<NodeId>) {
     let mut plan = Plan::default();
-    let switches: Vec<_> = (0..SWITCHES).map(|number| plan.switch(of_ring(number))).collect();
+    let switches: Vec<_> = (0..SWITCHES).map(|number| plan.switch(of_ring(number, repair))).collect();
     let hosts: Vec<_> = (0..SWITCHES)
         .map(|number| plan.host(host(host_mac(PortId(number)), host_v4(PortId(number)), port_mac(A), RATE)))
         .collect();
@@ -52,10 +56,35 @@ fn ring() -> (Plan, Vec<NodeId>) {
 
 #[test]
 fn a_ring_that_pauses_itself_is_a_deadlock_and_its_cycle_is_named() {
-    let (plan, hosts) = ring();
+    pauses_itself(None);
+}
+
+#[test]
+fn a_ring_of_repaired_links_that_pauses_itself_is_one_as_well() {
+    let priorities = PrioritySet::EMPTY.with(P3);
+    let round_trip = Interval(2_000);
+    let retention = WireBytes(1_000_000);
+    let (period, outage) = (Interval::from_micros(10), Interval::from_millis(50));
+    let (frames, keeps_order, key) = (4_096, true, None);
+    pauses_itself(Some(Repair {
+        priorities,
+        round_trip,
+        retention,
+        frames,
+        period,
+        outage,
+        keeps_order,
+        key,
+    }));
+}
+
+fn pauses_itself(repair: Option<Repair>) {
+    let (plan, hosts) = ring(repair);
     let count = hosts.len();
-    let flows: Vec<_> =
-        (0..count).map(|n| flow(n as u32, hosts[n], hosts[(n + count - 1) % count], 50_000_000)).collect();
+    // The ends of repaired links have met by then.
+    let start = Nanos(100_000);
+    let to_last = |n| flow(n as u32, hosts[n], hosts[(n + count - 1) % count], 50_000_000);
+    let flows: Vec<_> = (0..count).map(|n| FlowSpec { start, ..to_last(n) }).collect();
     let (outcome, _) = plan.run(Options { stall: Interval::from_millis(1), ..options() }, &flows);
     let Ending::Deadlock { since, cycle } = &outcome.ending else { panic!("{:?}", outcome.ending) };
     assert!(outcome.end.since(*since) >= Interval::from_millis(1) && outcome.end < Nanos(20_000_000));
@@ -64,11 +93,14 @@ fn a_ring_that_pauses_itself_is_a_deadlock_and_its_cycle_is_named() {
     let holds = |switch: &SwitchOutcome| switch.ports[B.index()].queues[P3.index()].waiting.frames > 0;
     assert!(outcome.switches.iter().all(holds), "each queue of the cycle holds frames");
     assert_eq!(outcome.flows_ended, 0);
+    let is_repaired =
+        |switch: &SwitchOutcome| switch.ports[B.index()].repair.is_some_and(|it| it.near.sent > 0);
+    assert!(outcome.switches.iter().all(|switch| is_repaired(switch) == repair.is_some()));
 }
 
 #[test]
 fn a_ring_without_a_cycle_of_flows_gets_on() {
-    let (plan, hosts) = ring();
+    let (plan, hosts) = ring(None);
     let flows = [0, 1, 2].map(|n| flow(n as u32, hosts[n], hosts[3], 5_000_000));
     let (outcome, _) = plan.run(Options { stall: Interval::from_millis(1), ..options() }, &flows);
     assert_lossless(&outcome);

@@ -119,14 +119,20 @@ fn waiting(seen: &Observation<'_>) -> Vec<WaitingReport> {
     let (program, ledgers) = (&seen.gateway.program, &seen.ledgers);
     let name = |port: PortId| program.port(port).name.clone();
     let ports = (0..program.settings().ports.len() as u16).map(PortId);
+    let held = |egress: PortId| {
+        let port = seen.ports.iter().find(|it| it.port == egress)?;
+        Some(port.inspection.port.repair?.held)
+    };
     let of_port = |egress: PortId| {
-        Source::of_port(program, ledgers, egress).map(move |(queue, source)| WaitingReport {
-            came_in: name(source.ingress),
-            priority: source.priority.number(),
-            leaves_by: name(egress),
-            queue: queue.number(),
-            waiting: source.waiting,
-        })
+        Source::of_port(program, ledgers, egress, held(egress).unwrap_or_default()).map(
+            move |(queue, source)| WaitingReport {
+                came_in: name(source.ingress),
+                priority: source.priority.number(),
+                leaves_by: name(egress),
+                queue: queue.number(),
+                waiting: source.waiting,
+            },
+        )
     };
     ports.flat_map(of_port).collect()
 }

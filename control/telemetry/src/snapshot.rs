@@ -49,7 +49,8 @@ pub struct Snapshot {
     /// The queues that a watchdog holds for stormed, and where their frames came in.
     #[serde(default)]
     pub stalled: Vec<StalledQueueReport>,
-    /// Where the frames that are inside came in, and where they wait: the accounts of the ledger that are not empty.
+    /// Where the frames that are inside came in, and where they wait: the accounts of the ledger that are not empty, without
+    /// what repair holds.
     #[serde(default)]
     pub waiting: Vec<WaitingReport>,
     /// The ports, in the order of the configuration.

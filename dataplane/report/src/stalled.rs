@@ -50,6 +50,7 @@ impl StalledQueueReport {
             waiting: source.waiting,
             pauses_peer: pauses_peer(&source),
         };
+        let held = |look: &PortInspection| look.repair.map(|it| it.held).unwrap_or_default();
         let queues = ports.iter().flat_map(|(port, look)| Priority::all().map(move |it| (*port, *look, it)));
         let stormed = queues.filter(|(_, look, priority)| look.queues[priority.index()].stormed);
         stormed
@@ -57,7 +58,9 @@ impl StalledQueueReport {
                 port: program.port(port).name.clone(),
                 priority: priority.number(),
                 stalled_ns: stalled_for(look.at, look.watchdog.iter(), port, priority).map(|it| it.0),
-                sources: Source::of_queue(program, ledgers, port, priority).map(report).collect(),
+                sources: Source::of_queue(program, ledgers, (port, priority), held(look))
+                    .map(report)
+                    .collect(),
             })
             .collect()
     }

@@ -23,25 +23,28 @@ impl Source {
     pub fn of_queue<'a>(
         program: &'a Program,
         ledgers: &'a [&'a Ledger],
-        egress: PortId,
-        priority: Priority,
+        (egress, priority): (PortId, Priority),
+        held: [Volume; Priority::COUNT],
     ) -> impl Iterator<Item = Self> + 'a {
-        let all = Self::of_port(program, ledgers, egress);
+        let all = Self::of_port(program, ledgers, egress, held);
         all.filter(move |(queue, _)| *queue == priority).map(|(_, source)| source)
     }
 
-    /// All frames that wait at `egress`, with the priority of the queue in which they do. It looks at each port, so it is
+    /// All frames that wait at `egress`, with the priority of the queue in which they do. Frames of each priority that repair
+    /// of the port has `held` are charged as if they left through it, and wait in no queue. It looks at each port, so it is
     /// not for the turn.
     pub fn of_port<'a>(
         program: &'a Program,
         ledgers: &'a [&'a Ledger],
         egress: PortId,
+        held: [Volume; Priority::COUNT],
     ) -> impl Iterator<Item = (Priority, Self)> + 'a {
         let ports = (0..program.settings().ports.len() as u16).map(PortId);
         let groups = ports.flat_map(|port| Priority::all().map(move |it| (port, it)));
         groups.filter_map(move |(ingress, group)| {
-            let held = ledgers.iter().map(|ledger| ledger.occupancy(ingress, egress, group).volume);
-            let waiting: Volume = held.sum();
+            let charged: Volume =
+                ledgers.iter().map(|ledger| ledger.occupancy(ingress, egress, group).volume).sum();
+            let waiting = if ingress == egress { charged - held[group.index()] } else { charged };
             let source = Self { ingress, priority: group, waiting };
             (waiting.frames > 0).then(|| (program.queue_of(ingress, egress, group), source))
         })

@@ -16,7 +16,7 @@ pub(crate) static FIGURES: FigureList = FigureList {
         /// Bytes of these frames, with their shims.
         gauge kept_bytes = report(it)?.kept.bytes.0;
         /// Frames that came in and wait for lost ones of their flow.
-        gauge held_frames = report(it)?.held, shown("repair_held", "held");
+        gauge held_frames = report(it)?.held.iter().map(|held| held.frames).sum::<u64>(), shown("repair_held", "held");
         /// Frames that the other end has sent and that have not come.
         gauge missing_frames = report(it)?.missing, shown("repair_missing", "missing");
         /// From a status to the one that speaks of it.

@@ -22,7 +22,7 @@ use crate::service::{FrameRoom, Outgoing, Service};
 use far::Far;
 use near::{Near, Retention};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Interval, Nanos, PrioritySet};
+use units::{Bytes, Interval, Nanos, Priority, PrioritySet};
 use wire::ethernet::MacAddress;
 use wire::grants;
 use wire::grants::repair::Message;
@@ -61,8 +61,8 @@ pub struct RepairReport {
     pub is_up: bool,
     /// Frames that are kept until the other end has them, with their shims.
     pub kept: Volume,
-    /// Frames that came in and wait for lost ones.
-    pub held: u64,
+    /// Frames that came in and wait for lost ones, by the priority of their group.
+    pub held: [Volume; Priority::COUNT],
     /// Frames that the other end has sent and that have not come.
     pub missing: u64,
     /// From a status to one that speaks of it.
@@ -379,7 +379,8 @@ impl<F: Frame, H> End<F, H> {
         RepairReport {
             is_up: self.is_up(),
             kept: self.near.held(),
-            held: self.far.held() as u64,
+            // The port knows their priorities.
+            held: Default::default(),
             missing: self.far.missing(),
             round_trip: self.round_trip,
             counters: self.counters,

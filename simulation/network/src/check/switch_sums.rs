@@ -129,7 +129,8 @@ fn check_queues(switch: &Switch, lane: &Shard<SimFrame>, now: Nanos, port: PortI
 /// The frames that the ledger has in the queues of each priority at `egress`.
 fn charged_to_queues(lane: &Shard<SimFrame>, egress: PortId) -> [Volume; Priority::COUNT] {
     let mut sums = [Volume::ZERO; Priority::COUNT];
-    for (queue, source) in Source::of_port(lane.program(), &[lane.ledger()], egress) {
+    // With what repair holds.
+    for (queue, source) in Source::of_port(lane.program(), &[lane.ledger()], egress, Default::default()) {
         sums[queue.index()] += source.waiting;
     }
     sums

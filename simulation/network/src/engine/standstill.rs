@@ -63,7 +63,7 @@ impl Engine {
     }
 
     /// The queues that make the neighbour pause `queue`: frames from its link wait in them, those that bounced there
-    /// in the queue of their isolated priority.
+    /// in the queue of their isolated priority. Frames that repair holds wait in none: they come again in spite of pauses.
     fn waits_for(&self, queue: PausedQueue) -> Vec<PausedQueue> {
         let PausedQueue { node, port, priority } = queue;
         let part = &self.parts[self.homes[node.0 as usize]];
@@ -74,7 +74,10 @@ impl Engine {
         (0..it.out.len() as u16)
             .map(PortId)
             .filter(|egress| {
-                let inside = |lane: &Shard<_>| lane.ledger().occupancy(ingress, *egress, priority).volume;
+                let inside = |lane: &Shard<_>| {
+                    let charged = lane.ledger().occupancy(ingress, *egress, priority).volume;
+                    if *egress == ingress { charged - lane.held(ingress, priority) } else { charged }
+                };
                 it.driver.total(inside).frames > 0
             })
             .map(|port| PausedQueue { node, port, priority: it.program.queue_of(ingress, port, priority) })

@@ -73,6 +73,7 @@ impl<F: Frame> Fabric<F> {
         let repair = self.repairs[port.index()].as_ref()?;
         let mut report = repair.end.report();
         report.near.dropped.bytes += repair.unwrapped;
+        report.held = repair.held;
         Some(report)
     }
 

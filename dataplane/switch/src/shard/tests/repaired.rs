@@ -6,6 +6,7 @@ use crate::event::Happening;
 use crate::program::{GroupSettings, LosslessGroup, Threshold};
 use crate::reason::DropReason;
 use crate::repair::{Repair, RepairChange, RepairLoss, RepairReport};
+use crate::source::Source;
 use units::{Interval, WireBytes};
 use wire::grants;
 use wire::repair::{AGAIN_LEN, NEW_LEN, Shim};
@@ -211,7 +212,11 @@ fn a_lost_frame_is_sent_again_and_those_of_its_flow_wait_for_it() {
     pair.exchange(|frame| number_of(frame) != Some(2));
     assert_eq!(pair.sent(1, A), [frame(0, 1), frame(1, 1), frame(1, 2), frame(1, 3)]);
     let report = pair.report(1);
-    assert_eq!((report.held, report.missing), (1, 0), "no status has said that it was sent");
+    assert_eq!(
+        (report.held[P3.index()].frames, report.missing),
+        (1, 0),
+        "no status has said that it was sent"
+    );
     assert!(pair.ends[1].group(pair.now, LINK, P3).occupancy > Bytes::ZERO, "it is charged to its group");
     let again = AGAIN_LEN + 100;
     for _ in 0..4 {
@@ -221,6 +226,24 @@ fn a_lost_frame_is_sent_again_and_those_of_its_flow_wait_for_it() {
     assert_eq!(pair.ends[1].group(pair.now, LINK, P3).occupancy, Bytes::ZERO);
     let near = pair.report(0);
     assert_eq!((near.near.sent, near.near.sent_again, near.near.settled, near.kept.frames), (6, 1, 6, 0));
+}
+
+#[test]
+fn frames_that_are_held_wait_in_no_queue_and_those_of_others_still_do() {
+    let mut pair = Pair::up();
+    pair.take(0, A, (1..=3).map(|number| frame(0, number)).collect());
+    pair.exchange(|frame| number_of(frame) != Some(1));
+    pair.take(1, A, vec![frame(0, 9)]);
+    let (shard, held) = (&pair.ends[1], pair.report(1).held);
+    let ledgers = [shard.ledger()];
+    let sources = |egress, held| {
+        let of_port = Source::of_port(shard.program(), &ledgers, egress, held);
+        of_port.map(|(queue, it)| (queue, it.ingress, it.waiting.frames)).collect::<Vec<_>>()
+    };
+    assert_eq!(sources(LINK, held), [(P3, A, 1)], "what a host sends");
+    assert_eq!(sources(A, held), [(P3, LINK, 1)], "the frame that lost none before it");
+    let all = sources(LINK, Default::default());
+    assert_eq!(all, [(P3, A, 1), (P3, LINK, 1)], "control: the ledger has it");
 }
 
 #[test]
