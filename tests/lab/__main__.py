@@ -15,29 +15,33 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../gue
 import tables  # noqa: E402
 from cell import Cell  # noqa: E402
 from host import Host, make_image  # noqa: E402
+from lossy import LossyCell  # noqa: E402
 from machine import NoBoot, accelerators, version  # noqa: E402
 from namespace import Namespace, sweep  # noqa: E402
-from pair import Pair  # noqa: E402
+from pair import LOSSY, Pair  # noqa: E402
 from process import leave_at_signals, run  # noqa: E402
 from wait import Failure  # noqa: E402
 
 PREFIX = "longspan-lab"
 SIDES = ("near", "far")
-SCHEMES = ("pfc", "bifrost", "lscc")
+SCHEMES = ("pfc", "bifrost", "lscc", *LOSSY)
 DELAYS_MS = (1, 10, 50)
 
 
 def arguments():
     parser = argparse.ArgumentParser(prog="scripts/lab", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="LSCC at 1 ms alone, with few messages")
-    parser.add_argument("--scheme", choices=SCHEMES, action="append", help="only this one; may be repeated")
+    parser.add_argument("--short", action="store_true", help="LSCC and both lossy links at 1 ms, with few messages")
+    parser.add_argument(
+        "--scheme", choices=SCHEMES, action="append",
+        help="only this one; may be repeated. (un)repaired: Bifrost over a link that loses frames, with(out) repair",
+    )  # fmt: skip
     parser.add_argument("--delay", choices=DELAYS_MS, type=int, action="append", help="one way, in ms; may be repeated")
     parser.add_argument("--accel", choices=("kvm", "tcg"), help="default: KVM where it boots the guests, else TCG")
     parser.add_argument("--out", default="out/lab", help="where results.json goes; default: %(default)s")
     parser.add_argument("--longspan", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--kernel", required=True, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    chosen.scheme = chosen.scheme or (["lscc"] if chosen.short else list(SCHEMES))
+    chosen.scheme = chosen.scheme or (["lscc", *LOSSY] if chosen.short else list(SCHEMES))
     chosen.delay = chosen.delay or ([1] if chosen.short else list(DELAYS_MS))
     return chosen
 
@@ -77,14 +81,10 @@ class Lab:
         """Runs one cell, and returns what it recorded and what failed."""
         with ExitStack() as stack:
             pair = Pair(self.chosen.longspan, self.namespaces, scheme, delay_ms, self.scratch, stack)
-            cell = Cell(pair, *self.hosts)
-            is_short = self.chosen.short
+            kind = LossyCell if scheme in LOSSY else Cell
+            cell = kind(pair, *self.hosts)
             try:
-                cell.run(
-                    is_short,
-                    has_controls=scheme == "pfc" and delay_ms == 1,
-                    has_sweep=scheme == "pfc" and not is_short,
-                )
+                cell.run(self.chosen.short)
                 for namespace in self.namespaces:
                     namespace.expect_nothing_lost_at_the_tap()
                 pair.end()
@@ -132,7 +132,7 @@ def main():
         sys.exit("scripts/lab: interrupted")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    tables.show([cell.record for cell in cells if "losses" in cell.record])
+    tables.show([cell.record for cell in cells])
     os.makedirs(chosen.out, exist_ok=True)
     path = os.path.join(chosen.out, "results.json")
     results = {"versions": versions, "failures": failures, "cells": [cell.record for cell in cells]}

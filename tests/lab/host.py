@@ -19,6 +19,8 @@ PROGRAMS = (
 # The library of verbs asks these files for the drivers that there are, and loads them from this directory.
 DRIVERS = "etc/libibverbs.d"
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+# Of rdma_rxe.
+COUNTERS = "/sys/class/infiniband/rxe0/ports/1/hw_counters"
 # Loaded at run time: the driver of soft-RoCE, and what ends the threads of rping.
 LOADED = (f"{LIBRARIES}/libibverbs/librxe-rdmav34.so", f"{LIBRARIES}/libgcc_s.so.1")
 OFFLOADS = (
@@ -55,6 +57,11 @@ class Host(Machine):
         arguments += ["-device", f"virtio-net-pci,netdev=tap,mac=02:00:00:00:88:{number:02x},{off}"]
         options = f"address={self.address}"
         super().__init__(side.name, kernel, image, arguments, options, accelerator, scratch, stack, side.taps)
+
+    def counters(self):
+        """What its soft-RoCE device has counted, by name."""
+        lines = self.run(f"grep . {COUNTERS}/*").split()
+        return {os.path.basename(path): int(count) for path, count in (line.split(":") for line in lines)}
 
     def capture(self, name):
         """Begins to write what the NIC sends and receives to a file, and returns its path."""

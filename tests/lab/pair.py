@@ -18,6 +18,11 @@ DEVICE_LOSSES = (
     "drained", "unsendable", "missed", "no_mbuf", "receive_errors", "transmit_errors",
 )  # fmt: skip
 LINK_LOSSES = ("lost", "overflowed")
+# Both have Bifrost, and a link that loses one frame in a thousand each way, whatever it is: with repair, and without.
+REPAIRED, UNREPAIRED = LOSSY = ("repaired", "unrepaired")
+LOSS = "[port.emulation]\nloss = 0.001\ncontrol = true"
+# A worker with something to do within 200 us never sleeps. One that shares its core may be late, which is no outage.
+REPAIR = 'repair = { period = "1ms", outage = "1s" }'
 
 
 class Gateway:
@@ -27,11 +32,16 @@ class Gateway:
         self.longspan, self.side = longspan, namespace.name
         self.path = os.path.join(scratch, f"{self.side}.toml")
         self.socket = os.path.join(scratch, f"{self.side}.sock")
-        with open(os.path.join(CONFIGURATIONS, f"{scheme}-{self.side}.toml")) as file:
+        name = "bifrost" if scheme in LOSSY else scheme
+        with open(os.path.join(CONFIGURATIONS, f"{name}-{self.side}.toml")) as file:
             text = file.read()
         self.text = replaced(text, rf'"{KEYS}', f'"{os.path.join(CONFIGURATIONS, KEYS)}', 0)
         self.text = replaced(self.text, SOCKETS, f"{scratch}/", 2)
         self.text = replaced(self.text, r'distance = "198km"', f'distance = "{delay_ms * LIGHT_KM_PER_S // 1000}km"', 1)
+        if scheme in LOSSY:
+            self.text = replaced(self.text, r"\[port\.emulation\].*", LOSS, 1)
+        if scheme == REPAIRED:
+            self.text = replaced(self.text, r'(name = "lh0")', rf"\1\n{REPAIR}", 1)
         self.write(self.text)
         environment = os.environ | {"RUNTIME_DIRECTORY": scratch, "LONGSPAN_LOG": "info"}
         # On a busy machine its guests may be slow, and a gateway should not be.
@@ -71,6 +81,8 @@ class Pair:
 
     def __init__(self, longspan, namespaces, scheme, delay_ms, scratch, stack):
         self.longspan, self.scheme, self.delay_ms, self.scratch = longspan, scheme, delay_ms, scratch
+        # Whether frames of the hosts are lost between both.
+        self.loses = scheme == UNREPAIRED
         self.gateways = {}
         # Nothing that a killed gateway leaves is in the way of the next.
         scratch = os.path.join(scratch, f"{scheme}-{delay_ms}ms")
