@@ -1,5 +1,6 @@
 //! A plan as JSON. Times are in nanoseconds, rates in bits per second.
 
+use config::RepairSum;
 use config::plan::{LinkPlan, Neighbour, Part, Step, WatchdogVerdict};
 use serde_json::{Value, json};
 use units::BitRate;
@@ -9,16 +10,7 @@ pub fn plan(plan: &LinkPlan, proof: Option<Value>) -> Value {
     let request = &plan.built.request;
     let bundle = plan.built.bundle().map(|sum| crate::check::bundle_report(&sum));
     let memory = plan.built.with_devices.memory().map(|sum| sum.frames().0);
-    let repair = plan.built.repair().map(|sum| {
-        json!({
-            "period_ns": sum.repair.period.0,
-            "retention_bytes": sum.repair.retention.0,
-            "frames": sum.repair.frames,
-            "numbers_bytes": sum.repair.numbers().0,
-            "more_buffer_bytes": sum.more.0,
-            "overhead_millionths": sum.overhead.number(),
-        })
-    });
+    let repair = plan.built.repair().map(|sum| repair(&sum));
     let rows = plan.schemes.iter().map(|(scheme, row)| match row {
         Ok(row) => json!({
             "scheme": scheme.word(),
@@ -66,6 +58,17 @@ pub fn plan(plan: &LinkPlan, proof: Option<Value>) -> Value {
         "memory_bytes": memory,
         "proof": proof,
         "gateways": plan.built.texts.iter().map(|(name, text)| json!({ "name": name, "toml": text })).collect::<Value>(),
+    })
+}
+
+fn repair(sum: &RepairSum) -> Value {
+    json!({
+        "period_ns": sum.repair.period.0,
+        "retention_bytes": sum.repair.retention.0,
+        "frames": sum.repair.frames,
+        "numbers_bytes": sum.repair.numbers().0,
+        "more_buffer_bytes": sum.more.0,
+        "overhead_millionths": sum.overhead.number(),
     })
 }
 
